@@ -14,11 +14,14 @@ folders=
 for folder in $layers tools examples bench tests; do
   [ -d "$folder" ] && folders="$folders $folder"
 done
-mode="--dry-run -Werror"
+mode="--dry-run -Werror --ferror-limit=1"
 [ "${1-}" = --fix ] && mode=-i
 
 # shellcheck disable=SC2086 # words on purpose
 {
   find $folders \( -name '*.h' -o -name '*.c' -o -name '*.cpp' \) -print0
-  [ -f espalier.h ] && printf 'espalier.h\0'
-} | xargs -0 -r -n 40 $formatter $mode
+  if [ -f espalier.h ]; then printf 'espalier.h\0'; fi
+} | xargs -0 -r -n 40 $formatter $mode || {
+  echo "check_format: run 'make format'" >&2
+  exit 1
+}
