@@ -1,0 +1,245 @@
+#include "espalier/ir/dag.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "espalier/ir/access.h"
+#include "espalier/ir/definition.h"
+#include "espalier/support/hash.h"
+#include "espalier/support/number.h"
+
+namespace espalier {
+namespace {
+
+// Tensors reachable from the outputs, producers first. Does not recurse: chains may be long.
+Result<std::vector<Tensor>> order_of(const std::vector<Tensor>& outputs) {
+  std::vector<Tensor> order;
+  std::unordered_set<const TensorNode*> entered;
+  struct Frame {
+    Tensor tensor;
+    std::vector<Tensor> reads;
+    size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  auto enter = [&](const Tensor& t) -> Result<void> {
+    if (!entered.insert(t.get()).second) return {};
+    ESP_TRY_VOID(check_definition(*t));
+    stack.push_back({t, tensors_read(*t)});
+    return {};
+  };
+  for (const Tensor& output : outputs) {
+    ESP_TRY_VOID(enter(output));
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next == top.reads.size()) {
+        order.push_back(top.tensor);
+        stack.pop_back();
+      } else {
+        const Tensor next = top.reads[top.next++];
+        ESP_TRY_VOID(enter(next));
+      }
+    }
+  }
+  return order;
+}
+
+// A tensor's bytes, at least 1 so that a product with extent 0 cannot hide a huge one.
+std::optional<int64_t> bytes_with_empty_as_one(const TensorNode& t) {
+  std::optional<int64_t> bytes = bytes_of(t.dtype);
+  for (int64_t extent : t.shape) {
+    bytes = checked_mul(*bytes, std::max<int64_t>(extent, 1));
+    if (!bytes) return bytes;
+  }
+  return bytes;
+}
+
+Result<void> check_sizes(const std::vector<Tensor>& order) {
+  constexpr int64_t kLimit = int64_t{1} << 62;
+  int64_t total = 0;
+  for (const Tensor& t : order) {
+    const auto bytes = bytes_with_empty_as_one(*t);
+    const auto sum = bytes ? checked_add(total, *bytes) : std::nullopt;
+    if (!sum || *sum > kLimit) {
+      return make_error(ErrorCode::OutOfRange, "'", t->name,
+                        "' is too large: the tensors up to it take more than 2^62 bytes");
+    }
+    total = *sum;
+    if (const auto* reduce = t->body.as<ReduceNode>()) {
+      int64_t points = 1;
+      for (const Axis& a : t->axes) points *= std::max<int64_t>(a.extent, 1);
+      for (const Axis& a : reduce->axes) {
+        const auto product = checked_mul(points, std::max<int64_t>(a.extent, 1));
+        if (!product) {
+          return make_error(ErrorCode::OutOfRange, "'", t->name,
+                            "' is too large: its reduction has more than 2^63 terms");
+        }
+        points = *product;
+      }
+    }
+  }
+  return {};
+}
+
+// Letters, digits, '_' and inner dots, as the text forms read them.
+std::string identifier_from(const std::string& name) {
+  std::string id;
+  for (char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool digit = c >= '0' && c <= '9';
+    id += letter || digit ? c : '_';
+  }
+  if (id.empty() || (id[0] >= '0' && id[0] <= '9')) id.insert(id.begin(), 't');
+  return id;
+}
+
+void give_names(std::vector<StageInfo>& stages) {
+  std::unordered_set<std::string> taken;
+  std::vector<std::string> wanted;
+  for (const StageInfo& s : stages) wanted.push_back(identifier_from(s.tensor->name));
+  // A name that only one stage wants stays as it is, whatever suffixes others need.
+  std::unordered_map<std::string, int> uses;
+  for (const std::string& w : wanted) ++uses[w];
+  std::unordered_set<std::string> first_of;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    std::string name = wanted[i];
+    if (!first_of.insert(name).second) {
+      for (int n = 1; taken.contains(name) || uses.contains(name); ++n) {
+        name = detail::concat(wanted[i], "_", n);
+      }
+    }
+    taken.insert(name);
+    stages[i].name = std::move(name);
+  }
+}
+
+bool is_own_index(const Access& access, size_t rank) {
+  for (size_t d = 0; d < access.linear.size(); ++d) {
+    const LinearIndex& f = access.linear[d];
+    if (!f.affine || f.offset != 0) return false;
+    for (size_t a = 0; a < f.coef.size(); ++a) {
+      if (f.coef[a] != (a == d && a < rank ? 1 : 0)) return false;
+    }
+  }
+  return true;
+}
+
+// Dimensions are read at constants or at own axes, in the order of the axes.
+bool is_broadcast(const Access& access) {
+  int last = -1;
+  for (const LinearIndex& f : access.linear) {
+    if (!f.affine) return false;
+    int axis = -1;
+    for (size_t a = 0; a < f.coef.size(); ++a) {
+      if (f.coef[a] == 0) continue;
+      if (f.coef[a] != 1 || axis >= 0 || f.offset != 0) return false;
+      axis = static_cast<int>(a);
+    }
+    if (axis < 0) continue;
+    if (axis <= last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+bool is_elementwise(const StageInfo& s, const std::vector<StageInfo>& stages) {
+  if (!s.is_compute() || s.reduce() != nullptr) return false;
+  for (const Access& access : s.accesses) {
+    const TensorNode& p = *stages[static_cast<size_t>(access.producer)].tensor;
+    const bool same_shape = p.shape == s.tensor->shape;
+    if (same_shape ? !is_own_index(access, s.axes.size()) : !is_broadcast(access)) return false;
+  }
+  return true;
+}
+
+bool has_reuse(const StageInfo& s) {
+  if (s.reduce() == nullptr) return false;
+  for (const Access& access : s.accesses) {
+    for (size_t a = 0; a < s.axes.size(); ++a) {
+      if (s.axes[a].extent <= 1) continue;
+      bool used = false;
+      for (const LinearIndex& f : access.linear) used = used || f.coef[a] != 0;
+      if (!used) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<ComputeDag> ComputeDag::make(std::vector<Tensor> outputs) {
+  if (outputs.empty()) return make_error(ErrorCode::InvalidArgument, "a DAG needs an output");
+  std::unordered_set<const TensorNode*> distinct;
+  for (const Tensor& t : outputs) {
+    if (!t) return make_error(ErrorCode::InvalidArgument, "an output was never defined");
+    if (!distinct.insert(t.get()).second) {
+      return make_error(ErrorCode::InvalidArgument, "'", t->name, "' is given twice as an output");
+    }
+  }
+  ESP_TRY(std::vector<Tensor> order, order_of(outputs));
+  for (const Tensor& t : outputs) {
+    if (t->kind != TensorKind::Compute) {
+      return make_error(ErrorCode::InvalidArgument, "the output '", t->name,
+                        "' is an input; outputs must be computed (a copy will do)");
+    }
+  }
+  ESP_TRY_VOID(check_sizes(order));
+  for (const Tensor& t : order) {
+    if (t->kind == TensorKind::Compute) ESP_TRY_VOID(check_accesses(*t));
+  }
+
+  auto impl = std::make_shared<Impl>();
+  std::unordered_map<const TensorNode*, int> index;
+  auto stage_of = [&](const TensorNode* t) { return index.at(t); };
+  uint64_t hash = 0;
+  for (const Tensor& t : order) {
+    const int id = static_cast<int>(impl->stages.size());
+    index.emplace(t.get(), id);
+    StageInfo s;
+    s.tensor = t;
+    s.axes = t->axes;
+    if (const auto* reduce = t->body.as<ReduceNode>()) s.reduce_axes = reduce->axes;
+    if (t->kind == TensorKind::Placeholder) impl->inputs.push_back(id);
+    if (t->kind == TensorKind::Constant) impl->constants.push_back(id);
+    if (t->kind == TensorKind::Compute) s.accesses = find_accesses(*t, stage_of);
+    for (const Access& access : s.accesses) {
+      auto& consumers = impl->stages[static_cast<size_t>(access.producer)].consumers;
+      if (consumers.empty() || consumers.back() != id) consumers.push_back(id);
+    }
+    s.elementwise = is_elementwise(s, impl->stages);
+    s.anchor = has_reuse(s);
+    s.flops = operations_per_element(*t);
+    for (const Axis& a : s.axes) s.flops *= static_cast<double>(a.extent);
+    hash = hash_combine(hash, hash_definition(*t, stage_of));
+    impl->stages.push_back(std::move(s));
+  }
+  for (const Tensor& t : outputs) {
+    const int id = index.at(t.get());
+    impl->outputs.push_back(id);
+    impl->stages[static_cast<size_t>(id)].is_output = true;
+    hash = hash_combine(hash, static_cast<uint64_t>(id));
+  }
+  for (StageInfo& s : impl->stages) {
+    s.inlineable = s.is_compute() && s.reduce() == nullptr && !s.is_output;
+  }
+  give_names(impl->stages);
+  impl->hash = hash;
+  ComputeDag dag;
+  dag.impl_ = std::move(impl);
+  return dag;
+}
+
+int ComputeDag::find(std::string_view name) const {
+  for (int i = 0; i < size(); ++i) {
+    if (stage(i).name == name) return i;
+  }
+  return -1;
+}
+
+double ComputeDag::flops() const {
+  double total = 0;
+  for (const StageInfo& s : stages()) total += s.flops;
+  return total;
+}
+
+}  // namespace espalier
