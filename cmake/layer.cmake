@@ -104,7 +104,7 @@ endfunction()
 
 # LLVM as the shared library: its headers reach the layer and its tests only.
 function(espalier_use_llvm)
-  find_package(LLVM 19 CONFIG REQUIRED HINTS /usr/lib/llvm-19)
+  find_package(LLVM 19.1 CONFIG REQUIRED HINTS /usr/lib/llvm-19)
   separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
   foreach(target IN LISTS ARGN)
     if(TARGET ${target})
