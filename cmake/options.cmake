@@ -54,6 +54,10 @@ espalier_link_headers(espalier.h)
 function(espalier_options target)
   cmake_parse_arguments(arg "LIBRARY" "" "" ${ARGN})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wswitch $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 takes the inactive members of a std::variant for uninitialised reads.
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+  endif()
   if(arg_LIBRARY)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
     set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
