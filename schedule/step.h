@@ -38,21 +38,21 @@ struct SplitStep {
   static constexpr std::string_view kName = "split";
   StageId stage = kNoStage;
   LoopId loop = kNoLoop;
-  std::vector<Num> factors;  // extents of the inner loops, outermost of them first; each >= 1
+  std::vector<Num> factors = {};  // extents of the inner loops, outermost of them first; each >= 1
   friend bool operator==(const SplitStep&, const SplitStep&) = default;
 };
 // Adjacent loops (in this order, outermost first, all spatial or all reduction) -> one.
 struct FuseStep {
   static constexpr std::string_view kName = "fuse";
   StageId stage = kNoStage;
-  std::vector<LoopId> loops;
+  std::vector<LoopId> loops = {};
   friend bool operator==(const FuseStep&, const FuseStep&) = default;
 };
 // The named loops take, in the given order, the places that they hold between them.
 struct ReorderStep {
   static constexpr std::string_view kName = "reorder";
   StageId stage = kNoStage;
-  std::vector<LoopId> order;
+  std::vector<LoopId> order = {};
   friend bool operator==(const ReorderStep&, const ReorderStep&) = default;
 };
 enum class Annotation : uint8_t {
@@ -69,7 +69,7 @@ struct AnnotateStep {
   StageId stage = kNoStage;
   LoopId loop = kNoLoop;
   Annotation annotation = Annotation::Parallel;
-  Num arg;
+  Num arg = {};
   friend bool operator==(const AnnotateStep&, const AnnotateStep&) = default;
 };
 // The stage is computed inside `loop` of `target`, which encloses all its consumers, on the region
@@ -130,7 +130,7 @@ struct CacheWriteStep {
 struct LayoutEntry {
   enum class Kind : uint8_t { Loop, Dim, DimOuter, DimInner } kind = Kind::Loop;
   int16_t index = 0;  // LoopId, or the source's dimension
-  Num block;          // DimOuter and DimInner; the same in both
+  Num block = {};     // DimOuter and DimInner; the same in both
   bool is_block() const { return kind == Kind::DimOuter || kind == Kind::DimInner; }
   friend bool operator==(const LayoutEntry&, const LayoutEntry&) = default;
 };
@@ -141,7 +141,7 @@ struct CacheReadStep {
   StageId stage = kNoStage;
   int16_t read = 0;
   LoopId loop = kNoLoop;
-  std::vector<LayoutEntry> layout;
+  std::vector<LayoutEntry> layout = {};
   friend bool operator==(const CacheReadStep&, const CacheReadStep&) = default;
 };
 // The same at the root for a constant, run once when it is bound.
@@ -149,7 +149,7 @@ struct PackConstantStep {
   static constexpr std::string_view kName = "pack_constant";
   StageId stage = kNoStage;
   int16_t read = 0;
-  std::vector<LayoutEntry> layout;
+  std::vector<LayoutEntry> layout = {};
   friend bool operator==(const PackConstantStep&, const PackConstantStep&) = default;
 };
 // Adds a stage of partial results over `loops` (reduction leaf loops of `stage`), which become
@@ -158,7 +158,7 @@ struct PackConstantStep {
 struct RfactorStep {
   static constexpr std::string_view kName = "rfactor";
   StageId stage = kNoStage;
-  std::vector<LoopId> loops;
+  std::vector<LoopId> loops = {};
   friend bool operator==(const RfactorStep&, const RfactorStep&) = default;
 };
 // Rounds the extent of an axis up to a multiple of `multiple`; new elements hold the identity.
@@ -166,7 +166,7 @@ struct PadStep {
   static constexpr std::string_view kName = "pad";
   StageId stage = kNoStage;
   LoopId axis = kNoLoop;
-  Num multiple;
+  Num multiple = {};
   friend bool operator==(const PadStep&, const PadStep&) = default;
 };
 

@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "espalier/ir/children.h"
+#include "espalier/schedule/nest.h"
+#include "espalier/support/number.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kMathFunction = 12;  // instructions of an expanded exp, tanh, ...
+
+bool is_math(UnaryOp op) { return op >= UnaryOp::Exp; }
+
+// Operations of an expression. Sums and products in an index are addressing, which costs nothing.
+double operations(const Expr& e, bool index) {
+  double size = 1;
+  switch (e.kind()) {
+    case ExprKind::Const:
+    case ExprKind::Var: return 0;
+    case ExprKind::Unary: size = is_math(e.as<UnaryNode>()->op) ? kMathFunction : 1; break;
+    case ExprKind::Binary: {
+      const BinaryOp op = e.as<BinaryNode>()->op;
+      if (index && (op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul)) size = 0;
+      if (op == BinaryOp::Pow) size = kMathFunction;
+      break;
+    }
+    case ExprKind::Read: index = true; break;
+    default: break;
+  }
+  for_each_child(*e, [&](const Expr& child) { size += operations(child, index); });
+  return size;
+}
+
+class Estimate {
+ public:
+  explicit Estimate(const State& state)
+      : state_(state), definitions_(static_cast<size_t>(state.dag().size()), -1) {}
+
+  double total() {
+    double sum = 0;
+    for (StageId s = 0; s < state_.size(); ++s) {
+      const Stage& stage = state_.stage(s);
+      if (stage.role == StageRole::Input || stage.attach == AttachKind::Inlined) continue;
+      sum += copies(s, stage.order.size()) * body(stage);
+    }
+    return sum;
+  }
+
+ private:
+  // An element of the definition, with what was inlined into it.
+  double definition(int op) {
+    double& size = definitions_[static_cast<size_t>(op)];
+    if (size >= 0) return size;
+    const StageInfo& info = state_.dag().stage(op);
+    if (!info.is_compute()) return size = 0;
+    size = 1 + operations(info.tensor->body, false);
+    for (const Access& access : info.accesses) {
+      if (state_.stage(static_cast<StageId>(access.producer)).attach == AttachKind::Inlined) {
+        size += definition(access.producer);
+      }
+    }
+    return size;
+  }
+
+  double body(const Stage& stage) {
+    switch (stage.role) {
+      case StageRole::Input: return 0;
+      case StageRole::Copy:
+      case StageRole::Pack: return 2;
+      case StageRole::WriteBack: return stage.has_own_reduce() ? 4 : 2;
+      case StageRole::Final: return 3;
+      case StageRole::Compute:
+      case StageRole::Accumulate:
+      case StageRole::Partial: return definition(stage.op);
+    }
+    return 0;
+  }
+
+  // How often the code inside the first `depth` loops of a stage is repeated.
+  double copies(StageId s, size_t depth) {
+    const Stage& stage = state_.stage(s);
+    double product = 1;
+    for (size_t i = 0; i < depth; ++i) product *= copies_of(stage, stage.order[i]);
+    if (stage.attach != AttachKind::At && stage.attach != AttachKind::After) return product;
+    const std::vector<LoopId>& around = state_.stage(stage.attach_stage).order;
+    const auto at = std::find(around.begin(), around.end(), stage.attach_loop) - around.begin();
+    return product *
+           copies(stage.attach_stage, std::min(static_cast<size_t>(at) + 1, around.size()));
+  }
+
+  // Straight code has a second, smaller copy for the tail of a tile that does not divide.
+  double copies_of(const Stage& stage, LoopId l) const {
+    const Loop& loop = stage.loops[static_cast<size_t>(l)];
+    double product = loop.partition ? 3 : 1;
+    if (loop.unroll || loop.vectorize) {
+      const DType type = state_.dag().stage(stage.op).tensor->dtype;
+      const int64_t lanes =
+          loop.vectorize ? std::max(1, state_.task().target.lanes(bytes_of(type))) : 1;
+      product *= static_cast<double>(ceil_div(loop.extent, lanes) +
+                                     ceil_div(tail_extent(stage, l), lanes));
+    }
+    return product;
+  }
+
+  const State& state_;
+  std::vector<double> definitions_;  // by DAG stage; -1: not known yet
+};
+
+}  // namespace
+
+double code_size(const State& state) { return Estimate(state).total(); }
+
+}  // namespace espalier
