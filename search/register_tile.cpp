@@ -1,0 +1,74 @@
+#include "espalier/search/register_tile.h"
+
+#include <algorithm>
+
+#include "espalier/support/number.h"
+
+namespace espalier {
+namespace {
+
+struct Machine {
+  double fma_per_cycle = 2, loads_per_cycle = 2, latency = 4;
+  double broadcast = 1;  // in loads of a vector
+  int64_t registers = 16;
+};
+
+// Cycles of one step of the reduction on a tile of rows x vectors. Loads overlap with arithmetic,
+// but not perfectly: a share of them is added so that of two tiles bound by arithmetic the one
+// with fewer loads wins.
+double cycles(int64_t rows, int64_t vectors, bool loads_alike, const Machine& m) {
+  const double accumulators = static_cast<double>(rows * vectors);
+  const double loads = loads_alike
+                           ? accumulators + static_cast<double>(vectors)
+                           : static_cast<double>(vectors) + m.broadcast * static_cast<double>(rows);
+  const double arithmetic = accumulators / m.fma_per_cycle;
+  return std::max({arithmetic, loads / m.loads_per_cycle, m.latency}) +
+         0.2 * loads / m.loads_per_cycle;
+}
+
+}  // namespace
+
+RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int lanes,
+                                  const Target& target, bool loads_alike) {
+  Machine m;
+  m.registers = target.vector_registers;
+  // Wide vectors are commonly worked off at half the rate; broadcasts are not.
+  if (target.vector_bits >= 512) {
+    m.fma_per_cycle = m.loads_per_cycle = 1;
+    m.broadcast = 0.5;
+  }
+  row_extent = std::max<int64_t>(row_extent, 1);
+  col_extent = std::max<int64_t>(col_extent, 1);
+  if (col_extent < lanes) {
+    // Part of a vector: all of it, and rows for the latency.
+    RegisterTile tile = choose_register_tile(row_extent, lanes, lanes, target, loads_alike);
+    return {tile.rows, col_extent};
+  }
+  const int64_t vectors = ceil_div(col_extent, lanes);
+  // A broadcast stays beside the accumulators, and the vector operands if they serve several rows.
+  RegisterTile best;
+  double best_cycles = 0;
+  for (int64_t v = 1; v <= std::min<int64_t>(vectors, 8); ++v) {
+    for (int64_t r = 1; r <= std::min<int64_t>(row_extent, m.registers); ++r) {
+      if (r * v + (r > 1 ? v : 1) + 1 > m.registers) break;
+      const int64_t row_tiles = row_extent / r, row_tail = row_extent % r;
+      const int64_t col_tiles = vectors / v, col_tail = vectors % v;
+      auto part = [&](int64_t count, int64_t rows, int64_t cols) {
+        return rows == 0 || cols == 0
+                   ? 0.0
+                   : static_cast<double>(count) * cycles(rows, cols, loads_alike, m);
+      };
+      // Tails are code of their own.
+      const double total = part(row_tiles * col_tiles, r, v) +
+                           1.5 * (part(row_tiles, r, col_tail) + part(col_tiles, row_tail, v) +
+                                  part(1, row_tail, col_tail));
+      if (best_cycles == 0 || total < best_cycles * (1 - 1e-9)) {
+        best_cycles = total;
+        best = {r, v * lanes};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace espalier

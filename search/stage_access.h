@@ -1,0 +1,61 @@
+// What the loops of a stage mean for memory: which reads an axis moves, and by how much.
+#pragma once
+
+#include <vector>
+
+#include "espalier/schedule/state.h"
+
+namespace espalier {
+
+struct ReadAccess {
+  int number = 0;  // of the stage's reads
+  StageId source = -1;
+  int producer = -1;            // DAG stage
+  bool constant = false;        // of a weight
+  bool computed = false;        // of another stage's result
+  int64_t elements = 0;         // of the tensor read
+  std::vector<bool> uses;       // by axis: it occurs in an index
+  std::vector<bool> linear;     // by axis: every index in which it occurs is affine
+  std::vector<int64_t> stride;  // by axis: elements that one step moves, where it is linear
+  bool all_linear() const;
+  // One step along the axis stays, or moves to the next element.
+  bool contiguous(int axis) const {
+    const size_t a = static_cast<size_t>(axis);
+    return !uses[a] || (linear[a] && stride[a] == 1);
+  }
+};
+
+struct StageAccess {
+  int spatial = 0, reduce = 0;        // axes of the definition, the spatial ones first
+  std::vector<int64_t> extent;        // by axis, as the stage stands (a region's)
+  std::vector<bool> guarded;          // by axis: the condition of the reduction mentions it
+  std::vector<int64_t> write_stride;  // by spatial axis
+  std::vector<ReadAccess> reads;      // those that are still at the definition's own indices
+  int lanes = 1;                      // of the stage's type in one vector
+
+  int axes() const { return spatial + reduce; }
+  int64_t points() const;  // of all axes
+  int64_t spatial_points() const;
+  int64_t reduce_points() const;
+};
+
+StageAccess analyze_stage(const State& state, StageId s);
+
+// Neighbouring axes a and a + 1 (both spatial or both reduction) act as one: every read and the
+// write move along the fused loop by one stride, and no condition tells them apart.
+bool is_linear_pair(const StageAccess& access, int a);
+
+// Whether every read of `source` by `reader` is at the reader's own index, shapes being equal.
+bool reads_at_own_index(const State& state, StageId reader, StageId source);
+
+// Stages that read `s` and are computed, ascending, each once.
+std::vector<StageId> readers_of(const State& state, StageId s);
+
+// Instructions, roughly, of one evaluation of the stage's body: an exp or a division of floats
+// counts 10, a plain operation 1, a mere read 0.
+double body_cost(const StageInfo& info);
+
+// Whether values are chosen by a condition (padding written as a stage).
+bool has_select(const StageInfo& info);
+
+}  // namespace espalier
