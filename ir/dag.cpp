@@ -113,27 +113,35 @@ void give_names(std::vector<StageInfo>& stages) {
   }
 }
 
-bool is_own_index(const Access& access, size_t rank) {
+// The one axis that an index follows with coefficient 1 and no offset; -1 for the constant 0, -2
+// for anything else. Axes of extent 1 are always at 0 and do not count.
+int followed_axis(const LinearIndex& f, const std::vector<Axis>& axes) {
+  int axis = -1;
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (f.coef[a] == 0 || axes[a].extent == 1) continue;
+    if (f.coef[a] != 1 || axis >= 0) return -2;
+    axis = static_cast<int>(a);
+  }
+  return f.affine && f.offset == 0 ? axis : -2;
+}
+
+bool is_own_index(const Access& access, const std::vector<Axis>& axes) {
   for (size_t d = 0; d < access.linear.size(); ++d) {
-    const LinearIndex& f = access.linear[d];
-    if (!f.affine || f.offset != 0) return false;
-    for (size_t a = 0; a < f.coef.size(); ++a) {
-      if (f.coef[a] != (a == d && a < rank ? 1 : 0)) return false;
-    }
+    const int own = axes[d].extent == 1 ? -1 : static_cast<int>(d);
+    if (followed_axis(access.linear[d], axes) != own) return false;
   }
   return true;
 }
 
 // Dimensions are read at constants or at own axes, in the order of the axes.
-bool is_broadcast(const Access& access) {
+bool is_broadcast(const Access& access, const std::vector<Axis>& axes) {
   int last = -1;
   for (const LinearIndex& f : access.linear) {
-    if (!f.affine) return false;
-    int axis = -1;
-    for (size_t a = 0; a < f.coef.size(); ++a) {
-      if (f.coef[a] == 0) continue;
-      if (f.coef[a] != 1 || axis >= 0 || f.offset != 0) return false;
-      axis = static_cast<int>(a);
+    const int axis = followed_axis(f, axes);
+    if (axis == -2) {
+      for (size_t a = 0; a < axes.size(); ++a) {
+        if (!f.affine || (f.coef[a] != 0 && axes[a].extent != 1)) return false;
+      }
     }
     if (axis < 0) continue;
     if (axis <= last) return false;
@@ -147,7 +155,7 @@ bool is_elementwise(const StageInfo& s, const std::vector<StageInfo>& stages) {
   for (const Access& access : s.accesses) {
     const TensorNode& p = *stages[static_cast<size_t>(access.producer)].tensor;
     const bool same_shape = p.shape == s.tensor->shape;
-    if (same_shape ? !is_own_index(access, s.axes.size()) : !is_broadcast(access)) return false;
+    if (same_shape ? !is_own_index(access, s.axes) : !is_broadcast(access, s.axes)) return false;
   }
   return true;
 }
