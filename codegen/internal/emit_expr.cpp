@@ -1,0 +1,102 @@
+#include "espalier/codegen/internal/arith.h"
+#include "espalier/codegen/internal/emitter.h"
+#include "espalier/support/check.h"
+#include "espalier/support/half.h"
+#include "llvm/IR/Constants.h"
+
+namespace espalier::internal {
+
+FunctionEmitter::Emitted FunctionEmitter::emit_memoized(const Expr& e) {
+  if (const auto* c = e.as<ConstNode>()) return {emit_constant(*c), true};
+  if (e.kind() == ExprKind::Var) {
+    const auto it = vars_.find(e.get());
+    ESP_CHECK(it != vars_.end(), "unbound variable ", static_cast<const VarNode*>(e.get())->name);
+    return {it->second, true};
+  }
+  for (auto scope = pure_.rbegin(); scope != pure_.rend(); ++scope) {
+    if (const auto it = scope->find(e); it != scope->end()) return {it->second, true};
+  }
+  if (const auto it = statement_.find(e.get()); it != statement_.end()) return {it->second, false};
+  const Emitted result = emit_node(e);
+  if (result.pure) {
+    pure_.back().emplace(e, result.value);
+  } else {
+    statement_.emplace(e.get(), result.value);
+  }
+  return result;
+}
+
+llvm::Value* FunctionEmitter::emit_constant(const ConstNode& c) {
+  llvm::Type* t = value_type(b_.getContext(), c.type);
+  if (c.type.dtype == DType::BF16) return int_constant(t, bf16_from_double(c.f));
+  if (is_float(c.type.dtype)) return llvm::ConstantFP::get(t, c.f);
+  return int_constant(t, c.i);
+}
+
+llvm::Value* FunctionEmitter::emit_ramp(llvm::Value* base, int64_t stride, int lanes) {
+  llvm::SmallVector<llvm::Constant*, 64> steps;
+  for (int l = 0; l < lanes; ++l) {
+    steps.push_back(int_constant(
+        base->getType(),
+        static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(l))));
+  }
+  return b_.CreateAdd(splat(b_, base, lanes), llvm::ConstantVector::get(steps));
+}
+
+FunctionEmitter::Emitted FunctionEmitter::emit_node(const Expr& e) {
+  const Type t = e.type();
+  switch (e.kind()) {
+    case ExprKind::Cast: {
+      const auto* n = e.as<CastNode>();
+      const Emitted v = emit_memoized(n->value);
+      return {emit_cast(b_, n->value.type(), t, v.value), v.pure};
+    }
+    case ExprKind::Reinterpret: {
+      const Emitted v = emit_memoized(e.as<ReinterpretNode>()->value);
+      return {b_.CreateBitCast(v.value, value_type(b_.getContext(), t)), v.pure};
+    }
+    case ExprKind::Unary: {
+      const auto* n = e.as<UnaryNode>();
+      const Emitted a = emit_memoized(n->a);
+      return {emit_unary(b_, n->op, t, a.value), a.pure};
+    }
+    case ExprKind::Binary: {
+      const auto* n = e.as<BinaryNode>();
+      const Emitted x = emit_memoized(n->a), y = emit_memoized(n->b);
+      return {emit_binary(b_, n->op, n->a.type(), x.value, y.value), x.pure && y.pure};
+    }
+    case ExprKind::Fma: {
+      const auto* n = e.as<FmaNode>();
+      const Emitted x = emit_memoized(n->a), y = emit_memoized(n->b), z = emit_memoized(n->c);
+      return {emit_fma(b_, t, x.value, y.value, z.value), x.pure && y.pure && z.pure};
+    }
+    case ExprKind::Select: {
+      // Both sides may be computed: loads in them carry predicates, and arithmetic never traps.
+      const auto* n = e.as<SelectNode>();
+      const Emitted c = emit_memoized(n->cond), x = emit_memoized(n->a), y = emit_memoized(n->b);
+      return {b_.CreateSelect(c.value, x.value, y.value), c.pure && x.pure && y.pure};
+    }
+    case ExprKind::Load: return {emit_load(*e.as<LoadNode>()), false};
+    case ExprKind::Ramp: {
+      const auto* n = e.as<RampNode>();
+      const Emitted base = emit_memoized(n->base);
+      return {emit_ramp(base.value, n->stride, t.lanes), base.pure};
+    }
+    case ExprKind::Broadcast: {
+      const Emitted v = emit_memoized(e.as<BroadcastNode>()->value);
+      return {splat(b_, v.value, t.lanes), v.pure};
+    }
+    case ExprKind::LaneReduce: {
+      const auto* n = e.as<LaneReduceNode>();
+      const Emitted v = emit_memoized(n->value);
+      return {emit_lane_reduce(b_, n->op, n->value.type(), v.value), v.pure};
+    }
+    case ExprKind::Const:
+    case ExprKind::Var:
+    case ExprKind::Read:
+    case ExprKind::Reduce: break;
+  }
+  ESP_UNREACHABLE("expression kind in generated code");
+}
+
+}  // namespace espalier::internal

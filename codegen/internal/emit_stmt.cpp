@@ -1,0 +1,148 @@
+#include "espalier/codegen/internal/emitter.h"
+#include "espalier/codegen/workspace.h"
+#include "espalier/ir/mutate.h"
+#include "espalier/support/check.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace espalier::internal {
+
+FunctionEmitter::FunctionEmitter(ModuleState& state, llvm::Function* function)
+    : state_(state), function_(function), b_(state.module.getContext()) {
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
+  pure_.emplace_back();
+}
+
+llvm::BasicBlock* FunctionEmitter::new_block(const char* name) {
+  return llvm::BasicBlock::Create(b_.getContext(), name, function_);
+}
+
+llvm::AllocaInst* FunctionEmitter::entry_alloca(llvm::Type* type, llvm::Align align,
+                                                const llvm::Twine& name) {
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  Builder at(&entry, entry.begin());
+  llvm::AllocaInst* slot = at.CreateAlloca(type, nullptr, name);
+  slot->setAlignment(std::max(align, slot->getAlign()));
+  return slot;
+}
+
+void FunctionEmitter::finish(llvm::Value* result) {
+  // Non-temporal stores are not ordered with what tells others that this code is done.
+  if (has_non_temporal_ && state_.traits.is_x86) {
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  }
+  if (result == nullptr) {
+    b_.CreateRetVoid();
+  } else {
+    b_.CreateRet(result);
+  }
+}
+
+void FunctionEmitter::emit(const Stmt& s) {
+  switch (s.kind()) {
+    case StmtKind::For: {
+      const auto* n = s.as<ForNode>();
+      const bool pooled = n->for_kind == ForKind::Parallel && !in_body_ && state_.func.threads > 1;
+      return pooled ? emit_parallel(*n) : emit_for(*n);
+    }
+    case StmtKind::Store: return emit_store(*s.as<StoreNode>());
+    case StmtKind::If: return emit_if(*s.as<IfNode>());
+    case StmtKind::Let: {
+      const auto* n = s.as<LetNode>();
+      statement_.clear();
+      vars_[n->var.get()] = emit(n->value);
+      if (n->var.type() == kIndex) divisors_[n->var.get()] = divisor(n->value);
+      return in_scope([&] { emit(n->body); });
+    }
+    case StmtKind::Block:
+      for (const Stmt& part : s.as<BlockNode>()->stmts) emit(part);
+      return;
+    case StmtKind::Allocate: return emit_allocate(*s.as<AllocateNode>());
+    case StmtKind::Prefetch: return emit_prefetch(*s.as<PrefetchNode>());
+  }
+  ESP_UNREACHABLE("statement kind");
+}
+
+void FunctionEmitter::emit_for(const ForNode& n) {
+  statement_.clear();
+  int64_t extent;
+  const bool constant = is_const_int(n.extent, &extent);
+  if (constant && extent <= 0) return;
+  llvm::Value* first = emit(n.min);
+  llvm::Value* count = emit(n.extent);
+  llvm::Value* end = b_.CreateAdd(first, count);
+  llvm::BasicBlock* loop = new_block("loop");
+  llvm::BasicBlock* exit = new_block("exit");
+  if (constant) {
+    b_.CreateBr(loop);
+  } else {
+    b_.CreateCondBr(b_.CreateICmpSGT(count, b_.getInt64(0)), loop, exit);
+  }
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, n.var.name());
+  i->addIncoming(first, before);
+  vars_[n.var.get()] = i;
+  in_scope([&] { emit(n.body); });
+  llvm::Value* next = b_.CreateNSWAdd(i, b_.getInt64(1));
+  i->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, end), exit, loop);
+  b_.SetInsertPoint(exit);
+}
+
+void FunctionEmitter::emit_if(const IfNode& n) {
+  statement_.clear();
+  llvm::Value* cond = emit(n.cond);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* after = new_block("after");
+  llvm::BasicBlock* otherwise = n.else_case ? new_block("else") : after;
+  b_.CreateCondBr(cond, then, otherwise);
+  b_.SetInsertPoint(then);
+  in_scope([&] { emit(n.then_case); });
+  b_.CreateBr(after);
+  if (n.else_case) {
+    b_.SetInsertPoint(otherwise);
+    in_scope([&] { emit(n.else_case); });
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+}
+
+void FunctionEmitter::emit_allocate(const AllocateNode& n) {
+  const Buffer& buffer = n.buffer;
+  llvm::LLVMContext& ctx = b_.getContext();
+  if (buffer->scope == BufferScope::Workspace) {
+    const int64_t top = workspace_top_;
+    llvm::Value* base = b_.CreateGEP(b_.getInt8Ty(), workspace_,
+                                     b_.getInt64(static_cast<uint64_t>(top)), buffer->name);
+    places_[buffer.get()] = {base, 64};
+    workspace_top_ += workspace_size(buffer);
+    emit(n.body);
+    workspace_top_ = top;
+    places_.erase(buffer.get());
+    return;
+  }
+  if (buffer->scope == BufferScope::Register) {
+    if (auto plan = plan_registers(buffer, n.body, !in_body_ && state_.func.threads > 1)) {
+      Slots slots;
+      for (const RegisterSlot& shape : *plan) {
+        llvm::Type* type = memory_type(ctx, Type(buffer->dtype, shape.lanes));
+        slots.values.push_back(entry_alloca(type, llvm::Align(1), buffer->name));
+      }
+      slots.shapes = std::move(*plan);
+      slots_[buffer.get()] = std::move(slots);
+      emit(n.body);
+      slots_.erase(buffer.get());
+      return;
+    }
+  }
+  ESP_CHECK(buffer->scope != BufferScope::Param, "a parameter is allocated: ", buffer->name);
+  auto* type =
+      llvm::ArrayType::get(memory_type(ctx, buffer->dtype),
+                           static_cast<uint64_t>(std::max<int64_t>(1, buffer->elements())));
+  places_[buffer.get()] = {entry_alloca(type, llvm::Align(64), buffer->name), 64};
+  emit(n.body);
+  places_.erase(buffer.get());
+}
+
+}  // namespace espalier::internal

@@ -1,0 +1,78 @@
+#include "espalier/codegen/internal/machine.h"
+
+#include <mutex>
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace espalier::internal {
+namespace {
+
+// LLVM keeps its targets in a table of its own, filled once a process.
+void initialize_targets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers();
+  });
+}
+
+}  // namespace
+
+TargetTraits traits_of(const Target& target) {
+  TargetTraits traits;
+  traits.cpu = target.cpu.empty() ? "generic" : target.cpu;
+  if (target.cpu.empty() && target.arch == "x86_64") traits.cpu = "x86-64";
+  traits.features = target.llvm_features();
+  traits.triple = target.triple();
+  traits.vector_bits = target.vector_bits;
+  traits.is_x86 = target.arch == "x86_64";
+  const bool avx512 = target.has("avx512f") && target.has("avx512vl");
+  traits.masked_stores = avx512;
+  if (avx512) {
+    traits.masked_load_bytes = target.has("avx512bw") ? 1 : 4;
+  } else if (target.has("avx")) {
+    traits.masked_load_bytes = 4;
+  }
+  return traits;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetTraits& traits) {
+  initialize_targets();
+  std::string problem;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(traits.triple, problem);
+  if (target == nullptr) {
+    return make_error(ErrorCode::Unsupported, "no code can be generated for ", traits.triple, ": ",
+                      problem);
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      traits.triple, traits.cpu, traits.features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  if (machine == nullptr) {
+    return make_error(ErrorCode::Unsupported, "no code can be generated for ", traits.triple);
+  }
+  return machine;
+}
+
+Result<llvm::SmallVector<char, 0>> emit_file(llvm::Module& module, llvm::TargetMachine& machine,
+                                             llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
+    return make_error(ErrorCode::Unsupported, "LLVM cannot write this kind of file for ",
+                      machine.getTargetTriple().str());
+  }
+  passes.run(module);
+  return bytes;
+}
+
+}  // namespace espalier::internal

@@ -1,0 +1,77 @@
+#include "espalier/codegen/register_plan.h"
+
+#include <algorithm>
+
+#include "espalier/codegen/lane_mask.h"
+#include "espalier/ir/mutate.h"
+
+namespace espalier {
+
+std::optional<RegisterSlot> register_slot(const Expr& offset, const Expr& predicate, int lanes) {
+  RegisterSlot slot;
+  slot.lanes = lanes;
+  const std::optional<int> active = prefix_of(predicate, lanes);
+  if (!active || *active == 0) return {};
+  slot.active = *active;
+  if (lanes == 1) {
+    if (!is_const_int(offset, &slot.offset)) return {};
+    return slot;
+  }
+  const auto* ramp = offset.as<RampNode>();
+  if (ramp == nullptr || ramp->stride != 1 || !is_const_int(ramp->base, &slot.offset)) return {};
+  return slot;
+}
+
+std::optional<std::vector<RegisterSlot>> plan_registers(const Buffer& buffer, const Stmt& body,
+                                                        bool parallel_outlined) {
+  std::vector<RegisterSlot> slots;
+  bool regular = true;
+  const auto add = [&](const Expr& offset, const Expr& predicate, int lanes) {
+    const std::optional<RegisterSlot> slot = register_slot(offset, predicate, lanes);
+    if (!slot) {
+      regular = false;
+    } else if (std::find(slots.begin(), slots.end(), *slot) == slots.end()) {
+      slots.push_back(*slot);
+    }
+  };
+  const auto on_expr = [&](const Expr& e) {
+    const auto* load = e.as<LoadNode>();
+    if (load != nullptr && load->buffer == buffer) {
+      if (load->type.lanes > 1 && !load->indices[0].type().is_vector()) regular = false;
+      add(load->indices[0], load->predicate, load->type.lanes);
+    }
+    return regular;
+  };
+  const auto on_stmt = [&](const Stmt& s) {
+    if (const auto* store = s.as<StoreNode>(); store != nullptr && store->buffer == buffer) {
+      add(store->indices[0], store->predicate, store->value.type().lanes);
+    }
+    const auto* loop = s.as<ForNode>();
+    if (loop != nullptr && parallel_outlined && loop->for_kind == ForKind::Parallel) {
+      visit(
+          s,
+          [&](const Stmt& inner) {
+            const auto* store = inner.as<StoreNode>();
+            if (store != nullptr && store->buffer == buffer) regular = false;
+            return regular;
+          },
+          [&](const Expr& inner) {
+            const auto* load = inner.as<LoadNode>();
+            if (load != nullptr && load->buffer == buffer) regular = false;
+            return regular;
+          });
+    }
+    return regular;
+  };
+  visit(body, on_stmt, on_expr);
+  if (!regular) return {};
+
+  std::sort(slots.begin(), slots.end(),
+            [](const RegisterSlot& a, const RegisterSlot& b) { return a.offset < b.offset; });
+  for (size_t i = 1; i < slots.size(); ++i) {
+    if (slots[i - 1].offset + slots[i - 1].active > slots[i].offset) return {};
+  }
+  return slots;
+}
+
+}  // namespace espalier
