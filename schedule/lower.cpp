@@ -1,0 +1,84 @@
+#include "espalier/schedule/lower.h"
+
+#include <algorithm>
+
+#include "espalier/ir/mutate.h"
+#include "espalier/schedule/lower_context.h"
+#include "espalier/schedule/tails.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kMaxCodeSize = 100000;  // instructions, roughly: seconds of compile time
+
+bool reads_buffer(const Stmt& s, const Buffer& b) {
+  bool found = false;
+  visit(s, [&](const Stmt&) { return !found; },
+        [&](const Expr& e) {
+          const LoadNode* load = e.as<LoadNode>();
+          if (load != nullptr && load->buffer.get() == b.get()) found = true;
+          return !found;
+        });
+  return found;
+}
+
+Stmt finish(const Stmt& body) { return body ? resolve_tails(simplify(body)) : body; }
+
+}  // namespace
+
+Result<LoweredKernel> lower(const State& state) {
+  if (const double size = code_size(state); size > kMaxCodeSize) {
+    return make_error(ErrorCode::Resource, "the schedule would become about ",
+                      static_cast<int64_t>(size), " instructions, and at most ",
+                      static_cast<int64_t>(kMaxCodeSize), " are compiled: unroll less");
+  }
+  LowerContext context(state);
+  const ComputeDag& dag = state.dag();
+
+  // Root stages in order; a buffer between them lives from its stage to the end.
+  Stmt main = make_block({}), pack = make_block({});
+  const std::vector<StageId>& order = state.execution_order();
+  for (size_t i = order.size(); i-- > 0;) {
+    const StageId s = order[i];
+    const Stage& stage = state.stage(s);
+    if (stage.role == StageRole::Input || stage.attach == AttachKind::Inlined) continue;
+    if (stage.role == StageRole::Pack) {
+      pack = make_block({lower_nest(context, s), pack});
+      continue;
+    }
+    if (stage.attach == AttachKind::Root) main = make_block({lower_nest(context, s), main});
+    const Buffer buffer = context.buffer(s);
+    if (stage.stored_at_root && stage.shares < 0 && buffer->scope != BufferScope::Param) {
+      main = make_allocate(buffer, main);
+    }
+  }
+
+  LoweredKernel kernel;
+  kernel.main.name = "main";
+  kernel.main.body = finish(main);
+  kernel.main.threads = kernel.pack.threads = state.task().threads;
+  kernel.pack.name = "pack";
+  kernel.pack.body = finish(pack);
+  using Role = LoweredFunc::Role;
+  for (int i : dag.inputs()) {
+    kernel.main.params.push_back({context.buffer(static_cast<StageId>(i)), Role::Input, i});
+  }
+  for (int i : dag.constants()) {
+    const Buffer b = context.buffer(static_cast<StageId>(i));
+    if (reads_buffer(main, b)) kernel.main.params.push_back({b, Role::Constant, i});
+    if (reads_buffer(pack, b)) kernel.pack.params.push_back({b, Role::Constant, i});
+  }
+  for (StageId s : order) {
+    const Stage& stage = state.stage(s);
+    if (stage.role != StageRole::Pack) continue;
+    const LoweredFunc::Param param{context.buffer(s), Role::Packed, stage.reads[0].producer};
+    kernel.main.params.push_back(param);
+    kernel.pack.params.push_back(param);
+  }
+  for (int i : dag.outputs()) {
+    kernel.main.params.push_back({context.buffer(static_cast<StageId>(i)), Role::Output, i});
+  }
+  return kernel;
+}
+
+}  // namespace espalier

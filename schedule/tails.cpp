@@ -1,0 +1,388 @@
+#include "espalier/schedule/tails.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "espalier/ir/mutate.h"
+#include "espalier/ir/simplify.h"
+#include "espalier/schedule/linear_condition.h"
+
+namespace espalier {
+namespace {
+
+bool is_tile(ForKind k) { return k == ForKind::Vectorized || k == ForKind::Unrolled; }
+
+// Every If on `guard` (alone or in a conjunction) is decided, or has `guard` replaced.
+Stmt replace_guard(const Stmt& s, const Expr& guard, const Expr& by) {
+  if (const IfNode* branch = s.as<IfNode>()) {
+    std::vector<Expr> conds = conjuncts(branch->cond);
+    bool found = false;
+    for (Expr& c : conds) {
+      if (equal(c, guard)) {
+        c = by;
+        found = true;
+      }
+    }
+    if (found) {
+      return make_if(conjunction(conds), replace_guard(branch->then_case, guard, by),
+                     branch->else_case ? replace_guard(branch->else_case, guard, by) : Stmt());
+    }
+  }
+  return map_children(s, [](const Expr& e) { return e; },
+                      [&](const Stmt& c) { return replace_guard(c, guard, by); });
+}
+
+bool is_empty(const Stmt& s) {
+  if (!s) return true;
+  const BlockNode* block = s.as<BlockNode>();
+  return block != nullptr && block->stmts.empty();
+}
+
+// Nothing that outlives the statement is written.
+bool writes_only_its_own(const Stmt& s) {
+  std::unordered_set<const BufferNode*> own;
+  bool ok = true;
+  visit(s,
+        [&](const Stmt& c) {
+          if (const AllocateNode* a = c.as<AllocateNode>()) own.insert(a->buffer.get());
+          if (const StoreNode* st = c.as<StoreNode>()) ok = ok && own.count(st->buffer.get()) > 0;
+          return ok;
+        },
+        [](const Expr&) { return false; });
+  return ok;
+}
+
+class TailResolver {
+ public:
+  Stmt visit_stmt(const Stmt& s) {
+    if (const ForNode* loop = s.as<ForNode>()) return visit_for(*loop, s);
+    return map_children(s, [](const Expr& e) { return e; },
+                        [&](const Stmt& c) { return visit_stmt(c); });
+  }
+
+ private:
+  struct InnerLoop {
+    Interval range;
+    bool tile = false;
+  };
+
+  struct Found {
+    Expr guard;
+    LinearCondition linear;
+    int64_t tile_min = 0, tile_max = 0;  // of the part over tile loops
+    bool tiles = false;                  // mentions a tile loop
+    bool serial_inside = false;          // mentions a serial loop further in
+    bool innermost_is_tile = false;
+  };
+
+  // Conditions of Ifs below `s` that mention `v`, in order, each once.
+  void collect(const Stmt& s, const Expr& v, std::vector<std::pair<Expr, InnerLoop>>& inner,
+               std::vector<Found>& out) {
+    if (const IfNode* branch = s.as<IfNode>()) {
+      for (const Expr& c : conjuncts(branch->cond)) consider(c, v, inner, out);
+      collect(branch->then_case, v, inner, out);
+      if (branch->else_case) collect(branch->else_case, v, inner, out);
+      return;
+    }
+    if (const ForNode* loop = s.as<ForNode>()) {
+      Interval range = range_of(*loop);
+      inner.push_back({loop->var, {range, is_tile(loop->for_kind)}});
+      bounds_.set(loop->var, range);
+      collect(loop->body, v, inner, out);
+      bounds_.erase(loop->var);
+      inner.pop_back();
+      return;
+    }
+    if (const BlockNode* block = s.as<BlockNode>()) {
+      for (const Stmt& c : block->stmts) collect(c, v, inner, out);
+    } else if (const AllocateNode* a = s.as<AllocateNode>()) {
+      collect(a->body, v, inner, out);
+    } else if (const LetNode* let = s.as<LetNode>()) {
+      collect(let->body, v, inner, out);
+    }
+  }
+
+  void consider(const Expr& cond, const Expr& v,
+                const std::vector<std::pair<Expr, InnerLoop>>& inner, std::vector<Found>& out) {
+    for (const Found& f : out) {
+      if (equal(f.guard, cond)) return;
+    }
+    Var var_of_loop;
+    if (!mentions(cond, v)) return;
+    std::optional<LinearCondition> linear = as_linear_condition(cond);
+    if (!linear) return;
+    Found f;
+    f.guard = cond;
+    for (const auto& [atom, coef] : linear->terms) {
+      const InnerLoop* loop = nullptr;
+      for (const auto& [var, info] : inner) {
+        if (atom.same_as(var)) {
+          loop = &info;
+          continue;
+        }
+        // Inside a division nothing can be said of an inner loop's part.
+        if (atom.kind() != ExprKind::Var && mentions(atom, var)) return;
+      }
+      if (loop == nullptr) continue;
+      if (!loop->tile) {
+        f.serial_inside = true;
+        continue;
+      }
+      f.tiles = true;
+      const int64_t last = loop->range.hi;
+      f.tile_min += std::min<int64_t>(0, coef * last);
+      f.tile_max += std::max<int64_t>(0, coef * last);
+    }
+    for (auto it = inner.rbegin(); it != inner.rend(); ++it) {
+      if (mentions(cond, it->first)) {
+        f.innermost_is_tile = it->second.tile;
+        break;
+      }
+    }
+    f.linear = std::move(*linear);
+    out.push_back(std::move(f));
+  }
+
+  static bool mentions(const Expr& e, const Expr& v) {
+    bool found = false;
+    visit(e, [&](const Expr& x) {
+      found = found || x.same_as(v);
+      return !found;
+    });
+    return found;
+  }
+
+  Interval range_of(const ForNode& loop) const {
+    const Interval lo = bounds_.of(loop.min);
+    const Interval end = bounds_.of(make_binary(BinaryOp::Add, loop.min, loop.extent));
+    const Interval n = bounds_.of(loop.extent);
+    Interval range{lo.lo, end.hi == INT64_MAX ? INT64_MAX : end.hi - 1};
+    if (lo.is_point() && n.hi != INT64_MAX) range.hi = std::min(range.hi, lo.lo + n.hi - 1);
+    if (range.hi < range.lo) range.hi = range.lo;
+    return range;
+  }
+
+  Stmt visit_for(const ForNode& loop, const Stmt& original) {
+    bounds_.set(loop.var, range_of(loop));
+    Stmt result = resolve(loop, original);
+    bounds_.erase(loop.var);
+    return result;
+  }
+
+  Stmt resolve(const ForNode& loop, const Stmt& original) {
+    if (is_tile(loop.for_kind)) {
+      if (Stmt clipped = clip(loop)) return visit_stmt(clipped);
+      Stmt body = visit_stmt(loop.body);
+      if (body.same_as(loop.body)) return original;
+      return make_for(loop.var, loop.min, loop.extent, loop.for_kind, body);
+    }
+    if (loop.partition) return partition(loop);
+    if (Stmt clipped = clip(loop)) return visit_stmt(clipped);
+    if (Stmt peeled = peel(loop)) return visit_stmt(peeled);
+    Stmt body = visit_stmt(loop.body);
+    if (body.same_as(loop.body)) return original;
+    return make_for(loop.var, loop.min, loop.extent, loop.for_kind, body);
+  }
+
+  // All of the body is under conditions on the loop: they become its bounds.
+  Stmt clip(const ForNode& loop) {
+    const IfNode* branch = loop.body.as<IfNode>();
+    if (branch == nullptr || branch->else_case) return {};
+    Expr min = loop.min, end = make_binary(BinaryOp::Add, loop.min, loop.extent);
+    std::vector<Expr> hoisted, left;
+    bool clipped = false;
+    for (const Expr& c : conjuncts(branch->cond)) {
+      if (!mentions(c, loop.var)) {
+        hoisted.push_back(c);
+        continue;
+      }
+      std::optional<LinearCondition> linear = as_linear_condition(c);
+      const int64_t coef = linear ? linear->coef_of(loop.var) : 0;
+      const Expr rest = coef != 0 ? linear->rest(loop.var) : Expr();
+      if (coef == 0 || mentions(rest, loop.var)) {
+        left.push_back(c);
+        continue;
+      }
+      if (coef > 0) {  // v >= ceil(-rest / coef)
+        min = espalier::max(min, floordiv(make_index(coef - 1) - rest, make_index(coef)));
+      } else {  // v <= floor(rest / -coef)
+        end = espalier::min(end, floordiv(rest, make_index(-coef)) + make_index(1));
+      }
+      clipped = true;
+    }
+    if (!clipped && hoisted.empty()) return {};
+    // Lanes and straight code need a constant extent.
+    min = simplify(min, bounds_without(loop.var));
+    Expr extent = simplify(end - min, bounds_without(loop.var));
+    if (is_tile(loop.for_kind) && !is_const_int(extent)) return {};
+    Stmt body = left.empty() ? branch->then_case : make_if(conjunction(left), branch->then_case);
+    Stmt result = make_for(loop.var, min, extent, loop.for_kind, body, loop.partition);
+    if (!hoisted.empty()) result = make_if(conjunction(hoisted), result);
+    return simplify(result, bounds_without(loop.var));
+  }
+
+  // Tiles inside the loop end in the middle of a tile: full tiles first, then the one that is not.
+  Stmt peel(const ForNode& loop) {
+    std::vector<std::pair<Expr, InnerLoop>> inner;
+    std::vector<Found> found;
+    collect(loop.body, loop.var, inner, found);
+    for (const Found& f : found) {
+      if (!f.tiles || f.serial_inside) continue;
+      // Base + tile part >= 0, the base being what the loop and those outside it say.
+      int64_t step = 0;
+      LinearCondition base;
+      base.offset = f.linear.offset;
+      LinearCondition tile;
+      for (const auto& [atom, coef] : f.linear.terms) {
+        if (is_inner_tile(loop.body, atom)) {
+          tile.terms.emplace_back(atom, coef);
+        } else {
+          base.terms.emplace_back(atom, coef);
+          step = std::gcd(step, coef);
+        }
+      }
+      if (step <= f.tile_max - f.tile_min) continue;
+      // Bases are offset modulo step: at most one of them lies where only part of a tile exists.
+      const int64_t r0 = ((base.offset % step) + step) % step;
+      int64_t partial = r0;  // the base in [-tile_max, -tile_min)
+      while (partial >= -f.tile_min) partial -= step;
+      while (partial + step < -f.tile_min) partial += step;
+      const bool has_partial = partial >= -f.tile_max;
+
+      const Bounds outside = bounds_without(loop.var);
+      const Expr b = base.rest({});
+      const Expr tile_holds =
+          simplify(tile.rest({}) + make_index(partial) >= make_index(0), bounds_);
+      Stmt full = replace_guard(loop.body, f.guard, make_bool(true));
+      Stmt part = has_partial ? replace_guard(loop.body, f.guard, tile_holds) : Stmt();
+      Stmt none = simplify(replace_guard(loop.body, f.guard, make_bool(false)), bounds_);
+      if (writes_only_its_own(none)) none = Stmt();
+      const int64_t coef = base.coef_of(loop.var);
+      const Expr rest = base.rest(loop.var);
+      if (coef < 0 && loop.for_kind == ForKind::Serial && is_empty(none) &&
+          !mentions(rest, loop.var)) {
+        // base >= -tile_min  <=>  v <= floor((rest + tile_min) / -coef)
+        auto end_where = [&](int64_t slack) {
+          return floordiv(rest + make_index(slack), make_index(-coef)) + make_index(1);
+        };
+        const Expr end = loop.min + loop.extent;
+        const Expr full_end = simplify(
+            espalier::max(loop.min, espalier::min(end, end_where(f.tile_min))), outside);
+        Stmt result = make_for(loop.var, loop.min, full_end - loop.min, loop.for_kind, full);
+        if (has_partial) {
+          const Expr part_end = espalier::min(end, end_where(-partial));
+          result = make_block(
+              {result, make_for(loop.var, full_end, part_end - full_end, loop.for_kind, part)});
+        }
+        return simplify(result, outside);
+      }
+      Stmt rest_case = none;
+      if (has_partial) rest_case = make_if(b >= make_index(partial), part, none);
+      Stmt body = make_if(b >= make_index(-f.tile_min), full, rest_case);
+      if (is_empty(rest_case)) body = make_if(b >= make_index(-f.tile_min), full);
+      return simplify(make_for(loop.var, loop.min, loop.extent, loop.for_kind, body), outside);
+    }
+    return {};
+  }
+
+  static bool is_inner_tile(const Stmt& body, const Expr& atom) {
+    bool found = false;
+    visit(body,
+          [&](const Stmt& s) {
+            const ForNode* f = s.as<ForNode>();
+            if (f != nullptr && f->var.same_as(atom) && is_tile(f->for_kind)) found = true;
+            return !found;
+          },
+          [](const Expr&) { return false; });
+    return found;
+  }
+
+  // Low, interior and high parts: in the interior all conditions hold that only straight code or
+  // lanes could decide otherwise.
+  Stmt partition(const ForNode& loop) {
+    const Bounds outside = bounds_without(loop.var);
+    const Stmt plain = make_for(loop.var, loop.min, loop.extent, loop.for_kind, loop.body);
+    int64_t min = 0, extent = 0;
+    if (!is_const_int(loop.min, &min) || !is_const_int(loop.extent, &extent)) {
+      return visit_stmt(plain);
+    }
+    std::vector<std::pair<Expr, InnerLoop>> inner;
+    std::vector<Found> found;
+    collect(loop.body, loop.var, inner, found);
+    int64_t lo = min, hi = min + extent;
+    std::vector<Expr> hold;
+    for (const Found& f : found) {
+      if (!f.innermost_is_tile && f.serial_inside) continue;  // clipped there
+      const int64_t coef = f.linear.coef_of(loop.var);
+      const Expr rest = f.linear.rest(loop.var);
+      if (coef == 0 || mentions(rest, loop.var)) continue;
+      const Interval r = with_inner(loop.body, rest);
+      if (r.lo == INT64_MIN || r.lo < -(int64_t{1} << 40)) continue;
+      const int64_t a = coef > 0 ? coef : -coef;
+      if (coef > 0) {
+        lo = std::max(lo, -floor_div(r.lo, a));
+      } else {
+        hi = std::min(hi, floor_div(r.lo, a) + 1);
+      }
+      hold.push_back(f.guard);
+    }
+    if (hold.empty() || lo >= hi || (lo <= min && hi >= min + extent)) {
+      Stmt body = loop.body;
+      if (!hold.empty() && lo < hi) {
+        for (const Expr& g : hold) body = replace_guard(body, g, make_bool(true));
+      }
+      return visit_stmt(
+          simplify(make_for(loop.var, loop.min, loop.extent, loop.for_kind, body), outside));
+    }
+    Stmt interior = loop.body;
+    for (const Expr& g : hold) interior = replace_guard(interior, g, make_bool(true));
+    if (loop.for_kind == ForKind::Parallel) {
+      const Expr in = loop.var >= make_index(lo) && loop.var < make_index(hi);
+      return visit_stmt(simplify(make_for(loop.var, loop.min, loop.extent, loop.for_kind,
+                                          make_if(in, interior, loop.body)),
+                                 outside));
+    }
+    auto part = [&](int64_t from, int64_t to, const Stmt& body) {
+      return make_for(loop.var, make_index(from), make_index(to - from), loop.for_kind, body);
+    };
+    return visit_stmt(simplify(make_block({part(min, lo, loop.body), part(lo, hi, interior),
+                                           part(hi, min + extent, loop.body)}),
+                               outside));
+  }
+
+  static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+  // Range of `e` over all loops below `body` too.
+  Interval with_inner(const Stmt& body, const Expr& e) {
+    Bounds all = bounds_;
+    visit(body,
+          [&](const Stmt& s) {
+            if (const ForNode* f = s.as<ForNode>()) {
+              const Interval lo = all.of(f->min);
+              const Interval n = all.of(f->extent);
+              const Interval end = all.of(make_binary(BinaryOp::Add, f->min, f->extent));
+              int64_t last = end.hi == INT64_MAX ? INT64_MAX : end.hi - 1;
+              if (lo.is_point() && n.hi != INT64_MAX) last = std::min(last, lo.lo + n.hi - 1);
+              all.set(f->var, {lo.lo, std::max(lo.lo, last)});
+            }
+            return true;
+          },
+          [](const Expr&) { return false; });
+    return all.of(e);
+  }
+
+  Bounds bounds_without(const Var& v) const {
+    Bounds b = bounds_;
+    b.erase(v);
+    return b;
+  }
+
+  Bounds bounds_;
+};
+
+}  // namespace
+
+Stmt resolve_tails(const Stmt& s) { return TailResolver().visit_stmt(s); }
+
+}  // namespace espalier
