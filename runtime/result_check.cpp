@@ -1,0 +1,148 @@
+#include "espalier/runtime/result_check.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "espalier/ir/scalar_ops.h"
+#include "espalier/support/check.h"
+#include "espalier/support/number.h"
+
+namespace espalier {
+namespace {
+
+// Numbers at least this large round to infinity.
+double overflow_threshold(DType dtype) {
+  switch (dtype) {
+    case DType::F16: return 65520;
+    case DType::BF16: return 0x1.ffp127;
+    case DType::F32: return 0x1.ffffffp127;
+    default: return std::numeric_limits<double>::infinity();
+  }
+}
+
+struct Worst {
+  double excess = -1;  // error over bound; -1: none
+  int64_t at = -1;
+  int64_t failures = 0;
+};
+
+// How far off in units of the bound, above 1 is wrong; only called when |got - expected| <= bound
+// does not hold.
+double excess_of(double expected, double got, double bound, double threshold) {
+  constexpr double kWrong = std::numeric_limits<double>::infinity();
+  if (std::isnan(expected) && std::isnan(got)) return 0;
+  if (bound == kWrong) return 0;
+  if (std::isnan(expected) || std::isnan(got)) return kWrong;
+  if (got == expected) return 0;  // infinities
+  if (std::isinf(got)) {
+    const double reach = std::copysign(1.0, got) * expected + bound;
+    return reach >= threshold ? 0 : kWrong;
+  }
+  return bound > 0 ? std::fabs(got - expected) / bound : kWrong;
+}
+
+template <class Load>
+void check_floats(const ExpectedOutput& output, int64_t n, const Load& load, Worst& worst,
+                  double& max_error) {
+  const auto* expected = static_cast<const double*>(output.value);
+  const double threshold = overflow_threshold(output.dtype);
+  for (int64_t i = 0; i < n; ++i) {
+    const double got = load(i);
+    const double error = std::fabs(got - expected[i]);
+    if (error > max_error && error < std::numeric_limits<double>::infinity()) max_error = error;
+    if (error <= output.bound[i]) [[likely]] {
+      continue;
+    }
+    const double excess = excess_of(expected[i], got, output.bound[i], threshold);
+    if (!(excess > 1)) continue;
+    ++worst.failures;
+    if (excess > worst.excess) {
+      worst.excess = excess;
+      worst.at = i;
+    }
+  }
+}
+
+std::string element_text(DType dtype, const void* data, int64_t i) {
+  const ScalarBits bits =
+      load_scalar(dtype, static_cast<const std::byte*>(data) + i * bytes_of(dtype));
+  if (is_float(dtype)) return format_double(double_from_bits(dtype, bits));
+  if (dtype == DType::U64) return std::to_string(bits);
+  return std::to_string(int_from_bits(dtype, bits));
+}
+
+void describe(const ExpectedOutput& output, const ArrayView& got, const Worst& worst,
+              CheckResult& result) {
+  const bool exact = output.bound == nullptr;
+  const DType value_type = exact ? output.dtype : DType::F64;
+  result.ok = false;
+  result.output = output.name;
+  int64_t flat = worst.at;
+  result.index.resize(output.shape.size());
+  for (size_t d = output.shape.size(); d-- > 0;) {
+    result.index[d] = flat % output.shape[d];
+    flat /= output.shape[d];
+  }
+  const std::string expected_text = element_text(value_type, output.value, worst.at);
+  const std::string got_text = element_text(output.dtype, got.data, worst.at);
+  result.expected = parse_double(expected_text).value_or(0);
+  result.got = parse_double(got_text).value_or(0);
+  result.bound = exact ? 0 : output.bound[worst.at];
+  result.message = "element " + shape_to_string(result.index) + " of output '" + output.name +
+                   "' is " + got_text + " where " + expected_text + " is expected";
+  if (!exact) result.message += " (at most " + format_double(result.bound) + " off)";
+  if (worst.failures > 1) {
+    result.message += "; " + std::to_string(worst.failures) + " of " +
+                      std::to_string(got.elements()) + " elements are wrong";
+  }
+}
+
+Worst check_output(const ExpectedOutput& output, const ArrayView& got, double& max_error) {
+  Worst worst;
+  const int64_t n = got.elements();
+  if (output.bound == nullptr) {
+    const int64_t width = bytes_of(output.dtype);
+    const auto* a = static_cast<const std::byte*>(output.value);
+    const auto* b = static_cast<const std::byte*>(got.data);
+    for (int64_t i = 0; i < n; ++i) {
+      if (memcmp(a + i * width, b + i * width, static_cast<size_t>(width)) == 0) continue;
+      if (worst.failures++ == 0) worst.at = i;
+    }
+    return worst;
+  }
+  if (output.dtype == DType::F32) {
+    const auto* at = static_cast<const float*>(got.data);
+    check_floats(
+        output, n, [at](int64_t i) { return static_cast<double>(at[i]); }, worst, max_error);
+  } else {
+    const DType dtype = output.dtype;
+    const auto* at = static_cast<const std::byte*>(got.data);
+    const int64_t width = bytes_of(dtype);
+    check_floats(
+        output, n,
+        [=](int64_t i) { return double_from_bits(dtype, load_scalar(dtype, at + i * width)); },
+        worst, max_error);
+  }
+  return worst;
+}
+
+}  // namespace
+
+CheckResult check_outputs(std::span<const ExpectedOutput> expected,
+                          std::span<const ArrayView> outputs) {
+  ESP_CHECK(expected.size() == outputs.size());
+  CheckResult result;
+  double worst_excess = -1;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    ESP_CHECK(outputs[o].dtype == expected[o].dtype && outputs[o].shape == expected[o].shape);
+    const Worst worst = check_output(expected[o], outputs[o], result.max_error);
+    if (worst.failures > 0 && (result.ok || worst.excess > worst_excess)) {
+      worst_excess = worst.excess;
+      describe(expected[o], outputs[o], worst, result);
+    }
+  }
+  return result;
+}
+
+}  // namespace espalier

@@ -1,0 +1,169 @@
+#include "espalier/runtime/worker_session.h"
+
+#include <algorithm>
+
+#include "espalier/runtime/call_timer.h"
+#include "espalier/support/number.h"
+#include "espalier/support/version.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kStartSeconds = 60;   // for a process to start and to load a task
+constexpr double kTickSeconds = 0.05;  // between looks at time and memory
+
+MessageKind kind_of(const Frame& frame) { return static_cast<MessageKind>(frame.kind); }
+
+template <class Message>
+std::string framed(const Message& message) {
+  return encode_frame(static_cast<uint8_t>(Message::kKind), encode(message));
+}
+
+Result<Frame> wait_for_start(WorkerProcess& process, const std::string& program) {
+  Frame frame;
+  switch (process.wait(kStartSeconds, frame)) {
+    case WorkerProcess::Event::Frame: return frame;
+    case WorkerProcess::Event::Timeout:
+      process.kill();
+      return make_error(ErrorCode::Resource, "the worker '", program, "' gave no answer within ",
+                        kStartSeconds, " s");
+    case WorkerProcess::Event::Closed: break;
+  }
+  return make_error(ErrorCode::Resource, "the worker '", program, "' ", process.finish().how,
+                    " before it was ready; is it a program that knows the argument 'worker'?");
+}
+
+}  // namespace
+
+Result<WorkerSession> WorkerSession::start(const std::string& program,
+                                           const std::vector<std::string>& arguments,
+                                           TaskMessage task, int memory_fd) {
+  ESP_TRY(WorkerProcess process, WorkerProcess::start(program, arguments, memory_fd));
+  ESP_TRY(const Frame first, wait_for_start(process, program));
+  if (kind_of(first) != MessageKind::Hello) {
+    return make_error(ErrorCode::Resource, "the worker '", program, "' does not greet as one");
+  }
+  ESP_TRY(const auto hello, decode<HelloMessage>(first.payload));
+  if (hello.version != kWorkerProtocolVersion) {
+    return make_error(ErrorCode::Unsupported, "the worker '", program, "' (", hello.program,
+                      ") speaks version ", hello.version, " of the protocol and this program (",
+                      version(), ") version ", kWorkerProtocolVersion,
+                      "; use the worker of the same build");
+  }
+  task.memory_fd = WorkerProcess::kInheritedFd;
+  WorkerSession session(std::move(process), task.options);
+  session.process_.send(framed(task));
+  ESP_TRY(const Frame second, wait_for_start(session.process_, program));
+  if (kind_of(second) == MessageKind::Failure) {
+    ESP_TRY(const auto failure, decode<FailureMessage>(second.payload));
+    return make_error(ErrorCode::Resource, "the worker cannot load the task: ", failure.message);
+  }
+  if (kind_of(second) != MessageKind::Ready) {
+    return make_error(ErrorCode::Resource, "the worker '", program, "' did not load the task");
+  }
+  session.memory_at_start_ = session.process_.private_bytes();
+  return session;
+}
+
+WorkerSession::Outcome WorkerSession::gone(Outcome::Kind kind, std::string how, int signal) {
+  Outcome outcome{kind, std::move(how), signal, {}, false};
+  const double overdue = now_us() - options_.timeout_s * 1e6;
+  for (const auto& [number, activity] : activities_) {
+    if (activity.phase == WorkerPhase::Wait) continue;
+    if (kind == Outcome::Kind::Hung && activity.since_us > overdue) continue;
+    outcome.active.push_back(number);
+    outcome.running = activity.phase == WorkerPhase::Run;
+  }
+  process_.kill();
+  return outcome;
+}
+
+bool WorkerSession::note_progress(const Frame& frame) {
+  const auto progress = decode<ProgressMessage>(frame.payload);
+  if (progress.ok()) activities_[progress->number] = {progress->phase, now_us()};
+  return progress.ok();
+}
+
+WorkerSession::Outcome WorkerSession::converse(const std::string& request,
+                                               const std::function<bool(const Frame&)>& on_answer) {
+  using Kind = Outcome::Kind;
+  activities_.clear();
+  if (!process_.send(request)) {
+    const WorkerProcess::End end = process_.finish();
+    return gone(Kind::Died, end.how, end.signal);
+  }
+  double last_news = now_us(), last_look = last_news;
+  for (;;) {
+    Frame frame;
+    const WorkerProcess::Event event = process_.wait(kTickSeconds, frame);
+    if (event == WorkerProcess::Event::Closed) {
+      const WorkerProcess::End end = process_.finish();
+      return gone(Kind::Died, end.how, end.signal);
+    }
+    const double now = now_us();
+    if (event == WorkerProcess::Event::Frame) {
+      last_news = now;
+      if (kind_of(frame) != MessageKind::Progress) {
+        if (on_answer(frame)) return {};
+      } else if (!note_progress(frame)) {
+        return gone(Kind::Died, "sent something that is no message");
+      }
+    }
+    if (now - last_look < kTickSeconds * 1e6) continue;
+    last_look = now;
+
+    const int64_t grown = process_.private_bytes() - memory_at_start_;
+    if (grown > options_.memory_limit) {
+      return gone(Kind::TooMuchMemory, "took " + std::to_string(grown >> 20) +
+                                           " MiB of memory, more than the limit of " +
+                                           std::to_string(options_.memory_limit >> 20) + " MiB");
+    }
+    const double limit = options_.timeout_s * 1e6;
+    bool overdue = now - last_news > limit + kStartSeconds * 1e6;
+    for (const auto& [number, activity] : activities_) {
+      overdue |= activity.phase != WorkerPhase::Wait && now - activity.since_us > limit;
+    }
+    if (overdue) {
+      return gone(Kind::Hung,
+                  "did not finish within " + format_fixed(options_.timeout_s, 1) + " s");
+    }
+  }
+}
+
+WorkerSession::Outcome WorkerSession::measure(
+    const BatchMessage& batch,
+    const std::function<void(uint64_t number, MeasureResult)>& on_result) {
+  size_t left = batch.items.size();
+  bool nonsense = false;
+  Outcome outcome = converse(framed(batch), [&](const Frame& frame) {
+    auto message = kind_of(frame) == MessageKind::Result
+                       ? decode<ResultMessage>(frame.payload)
+                       : Result<ResultMessage>(make_error(ErrorCode::Parse, "no result"));
+    nonsense = !message.ok();
+    if (nonsense) return true;
+    activities_.erase(message->number);
+    on_result(message->number, std::move(message->result));
+    return --left == 0;
+  });
+  if (nonsense) return gone(Outcome::Kind::Died, "sent something that is no message");
+  return outcome;
+}
+
+WorkerSession::Outcome WorkerSession::interleave(const InterleaveMessage& message,
+                                                 TimesMessage& times, std::string& failure) {
+  return converse(framed(message), [&](const Frame& frame) {
+    if (kind_of(frame) == MessageKind::Times) {
+      if (auto decoded = decode<TimesMessage>(frame.payload); decoded.ok()) {
+        times = *std::move(decoded);
+        return true;
+      }
+    }
+    const auto refused = decode<FailureMessage>(frame.payload);
+    failure = refused.ok() && kind_of(frame) == MessageKind::Failure
+                  ? refused->message
+                  : "the worker sent something that is no message";
+    return true;
+  });
+}
+
+}  // namespace espalier
