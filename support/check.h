@@ -1,5 +1,6 @@
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <string>
 
@@ -35,6 +36,7 @@ std::string concat(const Parts&... parts) {
     return {};
   } else {
     std::ostringstream out;
+    out.imbue(std::locale::classic());  // a host's global locale would group digits
     (out << ... << parts);
     return out.str();
   }

@@ -1,6 +1,8 @@
 #include "espalier/support/check.h"
 
+#include <cstdio>
 #include <cstdlib>
+#include <locale>
 
 #include "gtest/gtest.h"
 
@@ -35,6 +37,18 @@ TEST(CheckDeathTest, HookRunsBeforeTheAbort) {
         ESP_CHECK(false);
       },
       testing::ExitedWithCode(3), "hook saw false");
+}
+
+struct GroupedDigits : std::numpunct<char> {
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+TEST(Check, MessagesIgnoreTheGlobalLocale) {
+  const std::locale before = std::locale::global(std::locale(std::locale(), new GroupedDigits));
+  const std::string text = detail::concat(1234567, ' ', 1.5);
+  std::locale::global(before);
+  EXPECT_EQ(text, "1234567 1.5");
 }
 
 TEST(Check, SettingNullRestoresTheDefaultHook) {

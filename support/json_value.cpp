@@ -116,8 +116,8 @@ void dump_double(double value, std::string& out) {
 
 // indent < 0: on one line.
 void dump_value(const Json& value, int indent, std::string& out) {
-  auto new_line = [&](int by) {
-    if (indent >= 0) out.append(1, '\n').append(static_cast<size_t>(indent + by), ' ');
+  auto new_line = [&](size_t by) {
+    if (indent >= 0) out.append(1, '\n').append(static_cast<size_t>(indent) + by, ' ');
   };
   const int inner = indent < 0 ? indent : indent + 2;
   const char* separator = indent < 0 ? ", " : ",";

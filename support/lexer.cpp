@@ -159,8 +159,13 @@ Result<Token> Lexer::scan_number() {
     if (!digits()) return fail("a number's exponent has no digits");
     is_float = true;
   }
+  size_t suffix_end = end;
+  while (suffixes_ && suffix_end < text_.size() &&
+         (is_letter(text_[suffix_end]) || is_digit(text_[suffix_end]))) {
+    ++suffix_end;
+  }
   // "3x" is one malformed number, not a number and a name.
-  if (end < text_.size() && is_letter(text_[end])) {
+  if (suffix_end == end && end < text_.size() && is_letter(text_[end])) {
     return fail("'" + std::string(text_.substr(at_, end - at_ + 1)) + "…' is not a number");
   }
   const std::string_view text = text_.substr(at_, end - at_);
@@ -173,13 +178,16 @@ Result<Token> Lexer::scan_number() {
     // The magnitude of the least integer is one more than the greatest; integer() puts the sign
     // back.
     Result<uint64_t> value = parse_uint64(text);
-    if (!value.ok() || *value > uint64_t{1} << 63) {
+    if (!value.ok() || (!suffixes_ && *value > uint64_t{1} << 63)) {
       return fail("'" + std::string(text) + "' does not fit a 64-bit integer");
     }
     token.integer = static_cast<int64_t>(*value);
     token.number = static_cast<double>(*value);
   }
-  return finish(std::move(token), text.size());
+  token.suffix = text_.substr(end, suffix_end - end);
+  token = finish(std::move(token), text.size());
+  at_ = suffix_end;
+  return token;
 }
 
 Result<Token> Lexer::scan_string() {

@@ -25,6 +25,9 @@ struct Token {
   int64_t integer = 0;    // Integer
   double number = 0;      // Float, and Integer converted
   std::string string;     // String, escapes resolved
+  // Integer and Float, with suffixes(true): the letters and digits right behind the number. `text`
+  // ends before them.
+  std::string_view suffix;
 };
 
 /// Splits text into tokens, one at a time, without copying it: the text must outlive the lexer and
@@ -46,6 +49,13 @@ class Lexer {
   /// Makes line ends tokens, or blanks again, from the next token that has not been peeked at.
   Lexer& newlines(bool significant) {
     newlines_ = significant;
+    return *this;
+  }
+
+  /// Lets names stand right behind numbers, as in 1.5f32 (see Token::suffix); an integer may then
+  /// be as large as 2^64-1, which `integer` holds as its bits. Without, that is an error.
+  Lexer& suffixes(bool allowed) {
+    suffixes_ = allowed;
     return *this;
   }
 
@@ -93,6 +103,7 @@ class Lexer {
   size_t line_start_ = 0;
   int line_ = 1;
   bool newlines_ = false;
+  bool suffixes_ = false;
   std::optional<Result<Token>> peeked_;
 };
 

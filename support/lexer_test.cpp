@@ -103,6 +103,20 @@ TEST(Lexer, ErrorsGiveLineAndColumn) {
             "line 2, column 5: expected an integer, got 'c'");
 }
 
+TEST(Lexer, SuffixesBehindNumbersAreOptIn) {
+  Lexer lexer("1.5f32 3 18446744073709551615u64");
+  lexer.suffixes(true);
+  const Token real = lexer.next().value();
+  EXPECT_EQ(real.number, 1.5);
+  EXPECT_EQ(real.text, "1.5");
+  EXPECT_EQ(real.suffix, "f32");
+  EXPECT_EQ(lexer.next().value().suffix, "");
+  const Token big = lexer.next().value();
+  EXPECT_EQ(static_cast<uint64_t>(big.integer), UINT64_MAX);
+  EXPECT_EQ(big.suffix, "u64");
+  EXPECT_FALSE(Lexer("1.5f32").next().ok());
+}
+
 TEST(Lexer, ErrorAtTheEndSaysSo) {
   EXPECT_EQ(Lexer("").expect(")").error().message,
             "line 1, column 1: expected ')', got the end of the text");
