@@ -8,7 +8,7 @@ install(EXPORT EspalierTargets NAMESPACE Espalier:: DESTINATION ${package_dir})
 foreach(layer IN ITEMS support ir schedule codegen runtime cost_model search transfer graph)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${layer})
     install(DIRECTORY ${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/espalier
-            FILES_MATCHING PATTERN "*.h" PATTERN "internal" EXCLUDE)
+            FILES_MATCHING PATTERN "*.h" PATTERN "internal" EXCLUDE PATTERN "test_*" EXCLUDE)
   endif()
 endforeach()
 if(EXISTS ${PROJECT_SOURCE_DIR}/espalier.h)

@@ -8,6 +8,9 @@ if(ESPALIER_TESTS)
   enable_testing()
 endif()
 
+# x_test.cpp, and test_x.cpp or test_x.h for what several tests of a layer share.
+set(ESPALIER_TEST_SOURCE "(_test\\.cpp|/test_[^/]*)$")
+
 # Adds the gtest program `name` from `sources`, linked with `libraries`, and registers its cases with ctest.
 function(espalier_gtest name sources libraries)
   add_executable(${name} ${sources})
@@ -22,7 +25,7 @@ function(espalier_gtest name sources libraries)
 endfunction()
 
 # espalier_layer(ir DEPS support): library espalier_ir from ir/*.cpp and ir/*/*.cpp, test program ir_test from the
-# *_test.cpp among them. DEPS are layers (those without sources yet are left out), or LLVM or EIGEN, whose headers stay
+# *_test.cpp and test_*.cpp among them. DEPS are layers (those without sources yet are left out), or LLVM or EIGEN, whose headers stay
 # private to the layer; LINK are further public targets.
 function(espalier_layer layer)
   cmake_parse_arguments(arg "" "" "DEPS;LINK" ${ARGN})
@@ -32,8 +35,8 @@ function(espalier_layer layer)
   list(FILTER sources EXCLUDE REGEX "/runtime/rt/")
   list(FILTER headers EXCLUDE REGEX "/runtime/rt/")
   set(tests ${sources})
-  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "${ESPALIER_TEST_SOURCE}")
+  list(FILTER sources EXCLUDE REGEX "${ESPALIER_TEST_SOURCE}")
   if(NOT sources AND NOT headers)
     return()
   endif()
@@ -72,8 +75,8 @@ endfunction()
 function(espalier_rt)
   file(GLOB sources CONFIGURE_DEPENDS runtime/rt/*.c runtime/rt/*.cpp)
   set(tests ${sources})
-  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "${ESPALIER_TEST_SOURCE}")
+  list(FILTER sources EXCLUDE REGEX "${ESPALIER_TEST_SOURCE}")
   if(NOT sources)
     return()
   endif()
