@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "espalier/ir/mutate.h"
+#include "espalier/schedule/linear_condition.h"
 #include "espalier/support/check.h"
 
 namespace espalier {
@@ -222,7 +223,7 @@ Expr LowerContext::copy_condition(StageId s) {
     cond = cond ? make_binary(BinaryOp::And, cond, c) : c;
   };
   for (const Guard& g : guards(s)) {
-    if (!g.own) also(g.cond);
+    if (!g.storage) also(g.cond);
   }
   for (size_t d = 0; d < r.linear.size(); ++d) {
     const Expr index = to_expr(*coordinates_.read_index(s, r, static_cast<int>(d)));
@@ -247,17 +248,16 @@ Expr LowerContext::copy_fill(StageId s) {
   return make_number(type, 0);
 }
 
-void LowerContext::add_guard(std::vector<Guard>& out, StageId s, Expr cond, bool pad) {
+void LowerContext::add_guard(std::vector<Guard>& out, StageId s, Expr cond, const Guard& traits) {
   cond = simplify(cond, bounds_);
   if (is_const(cond, 1)) return;
   const BinaryNode* both = cond.as<BinaryNode>();
   if (both != nullptr && both->op == BinaryOp::And) {
-    add_guard(out, s, both->a, pad);
-    add_guard(out, s, both->b, pad);
+    add_guard(out, s, both->a, traits);
+    add_guard(out, s, both->b, traits);
     return;
   }
-  Guard g;
-  g.pad = pad;
+  Guard g = traits;
   const std::vector<LoopId>& order = stage(s).order;
   visit(cond, [&](const Expr& e) {
     if (e.kind() != ExprKind::Var) return true;
@@ -265,10 +265,7 @@ void LowerContext::add_guard(std::vector<Guard>& out, StageId s, Expr cond, bool
     if (it == loop_of_var_.end()) return true;
     const auto [owner, l] = it->second;
     if (stage(owner).loops[static_cast<size_t>(l)].reduce) g.reduce = true;
-    if (owner != s) {
-      g.own = false;
-      return true;
-    }
+    if (owner != s) return true;
     auto at = std::find(order.begin(), order.end(), l);
     g.position = std::max(g.position, static_cast<int>(at - order.begin()));
     return true;
@@ -285,6 +282,65 @@ bool LowerContext::has_absent_part(const Stage& st, LoopId l) const {
   if (rel.is_fuse) return has_absent_part(st, rel.whole);
   return std::any_of(rel.parts.begin(), rel.parts.end(),
                      [&](LoopId part) { return has_absent_part(st, part); });
+}
+
+// The loop is one that indexes the stage's buffer, or was split or fused from such loops.
+bool LowerContext::made_from_storage(const Stage& st, LoopId l) const {
+  if (std::find(st.storage.begin(), st.storage.end(), l) != st.storage.end()) return true;
+  const int16_t origin = st.loops[static_cast<size_t>(l)].origin;
+  if (origin < 0) return false;
+  const Relation& rel = st.relations[static_cast<size_t>(origin)];
+  if (!rel.is_fuse) return made_from_storage(st, rel.whole);
+  return std::any_of(rel.parts.begin(), rel.parts.end(),
+                     [&](LoopId part) { return made_from_storage(st, part); });
+}
+
+namespace {
+
+// Replacing `read` by 0 makes the term 0, whatever finite values the others have.
+bool is_factor(const Expr& term, const Expr& read) {
+  if (term.same_as(read) || equal(term, read)) return true;
+  if (const CastNode* c = term.as<CastNode>()) return is_factor(c->value, read);
+  const BinaryNode* b = term.as<BinaryNode>();
+  return b != nullptr && b->op == BinaryOp::Mul && (is_factor(b->a, read) || is_factor(b->b, read));
+}
+
+}  // namespace
+
+// The condition says that an index of some read stays inside its tensor, that read is served by a
+// copy, and what the copy holds outside makes the term the identity: then the term may be there.
+bool LowerContext::absent_in_copies(StageId s, const Expr& where) {
+  const Stage& st = stage(s);
+  const StageInfo& definition = info(s);
+  const ReduceNode* reduce = definition.reduce();
+  const std::optional<LinearCondition> wanted = as_linear_condition(where);
+  if (!wanted) return false;
+  for (const StageRead& r : st.reads) {
+    if (r.kind != StageRead::Kind::Packed || r.path.size() != 1) continue;
+    const Access& access = definition.accesses[static_cast<size_t>(r.path[0])];
+    const Tensor& source = state_.dag().stage(access.producer).tensor;
+    const Expr read = make_read(source, access.indices);
+    const bool sum = reduce->combiner.kind == Combiner::Kind::Sum && is_factor(reduce->value, read);
+    const bool extremum = (reduce->combiner.kind == Combiner::Kind::Max ||
+                           reduce->combiner.kind == Combiner::Kind::Min) &&
+                          equal(reduce->value, read);
+    if (!sum && !extremum) continue;
+    for (size_t d = 0; d < access.indices.size(); ++d) {
+      const Expr& i = access.indices[d];
+      for (const Expr& inside : {i >= make_index(0), i < make_index(source->shape[d])}) {
+        const std::optional<LinearCondition> have = as_linear_condition(inside);
+        if (have && have->offset == wanted->offset && have->terms.size() == wanted->terms.size() &&
+            std::all_of(have->terms.begin(), have->terms.end(), [&](const auto& t) {
+              return std::any_of(wanted->terms.begin(), wanted->terms.end(), [&](const auto& w) {
+                return w.second == t.second && equal(w.first, t.first);
+              });
+            })) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
 }
 
 // All variables of `e` are loops of `s` or loops around it.
@@ -328,7 +384,9 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     int64_t covered = 1;
     for (LoopId part : rel.parts) covered *= st.loops[static_cast<size_t>(part)].extent;
     if (covered <= lp.extent) continue;
-    add_guard(out, s, loop_expr(s, static_cast<LoopId>(l)) < make_index(lp.extent));
+    Guard traits;
+    traits.storage = made_from_storage(st, static_cast<LoopId>(l));
+    add_guard(out, s, loop_expr(s, static_cast<LoopId>(l)) < make_index(lp.extent), traits);
   }
   const bool copy = !st.layout.empty();
   for (int a = 0; a < st.spatial_axes + st.reduce_axes; ++a) {
@@ -340,17 +398,21 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     if (copy || (!lp.region && lp.extent == extent)) continue;
     if (!spatial && (st.role == StageRole::WriteBack || st.role == StageRole::Final)) continue;
     const Expr value = to_expr(coordinates_.axis_value(s, a));
-    if (lp.region) add_guard(out, s, value >= make_index(0));
-    add_guard(out, s, value < make_index(extent), spatial && !lp.region);
+    Guard traits;
+    traits.pad = spatial && !lp.region;
+    if (lp.region) add_guard(out, s, value >= make_index(0), traits);
+    add_guard(out, s, value < make_index(extent), traits);
   }
   const ReduceNode* reduce = definition.reduce();
   if (reduce != nullptr && reduce->where.get() != nullptr && !copy && st.role != StageRole::WriteBack &&
       st.role != StageRole::Final) {
     std::vector<int16_t> path;
-    const size_t before = out.size();
-    add_guard(out, s, resolve(reduce->where, s, st.op, axis_exprs(s), path));
-    // A term that is absent leaves its element with fewer terms, not without a value.
-    for (size_t i = before; i < out.size(); ++i) out[i].reduce = true;
+    Guard traits;
+    traits.reduce = true;  // an absent term leaves its element with fewer terms, not without a value
+    for (const Expr& absent : conjuncts(reduce->where)) {
+      if (absent_in_copies(s, absent)) continue;
+      add_guard(out, s, resolve(absent, s, st.op, axis_exprs(s), path), traits);
+    }
   }
   std::erase_if(out, [&](const Guard& g) {
     // Terms are left out by the accumulator, not by the stage that waits for it.

@@ -15,7 +15,7 @@ struct Guard {
   int position = -1;    // of the innermost own loop that it mentions, in the stage's order
   bool reduce = false;  // mentions a reduction loop (own or bound): concerns terms, not elements
   bool pad = false;     // outside it lie padded elements, which hold the identity
-  bool own = true;      // mentions no loop of another stage
+  bool storage = false; // outside it the stage's buffer has no element
 };
 
 class LowerContext {
@@ -52,7 +52,9 @@ class LowerContext {
                std::vector<int16_t>& path);
   Expr serve(StageId s, const StageRead& r, const std::vector<Expr>& indices);
   std::vector<Expr> axis_exprs(StageId s);
-  void add_guard(std::vector<Guard>& out, StageId s, Expr cond, bool pad = false);
+  void add_guard(std::vector<Guard>& out, StageId s, Expr cond, const Guard& traits);
+  bool made_from_storage(const Stage& stage, LoopId l) const;
+  bool absent_in_copies(StageId s, const Expr& where);
   bool has_absent_part(const Stage& stage, LoopId l) const;
   bool in_scope(const Expr& e, StageId s) const;
   Expr subtract(Expr index, const Linear& base);

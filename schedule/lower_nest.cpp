@@ -16,7 +16,7 @@ class NestBuilder {
     for (Guard& g : context.guards(s)) {
       if (g.pad && info_.reduce() == nullptr) {
         pad_guards_.push_back(g.cond);
-      } else if (stage_.layout.empty() || g.own) {
+      } else if (stage_.layout.empty() || g.storage) {
         guards_.push_back(std::move(g));
       }
     }
@@ -32,6 +32,13 @@ class NestBuilder {
                     (stage_.role == StageRole::Compute || stage_.role == StageRole::Accumulate ||
                      stage_.role == StageRole::Partial));
     combines_ = stage_.role == StageRole::WriteBack && last_reduce_ >= 0;
+    if (combines_) {
+      // The choice between writing and combining stands around the write-back loops alone.
+      write_back_ = static_cast<size_t>(last_reduce_) + 1;
+      for (size_t i = write_back_; i < stage_.order.size(); ++i) {
+        if (holds_others(stage_.order[i])) write_back_ = i + 1;
+      }
+    }
     index_ = context.write_index(s);
   }
 
@@ -68,7 +75,7 @@ class NestBuilder {
   }
 
   Stmt inside(size_t position) {
-    if (combines_ && static_cast<int>(position) == last_reduce_ + 1) return write_or_combine(position);
+    if (combines_ && position == write_back_) return write_or_combine(position);
     if (position == stage_.order.size()) return statement();
     return loop_at(position);
   }
@@ -87,6 +94,15 @@ class NestBuilder {
     const int64_t extent = combines_ && lp.reduce ? std::max<int64_t>(1, lp.extent) : lp.extent;
     return make_for(context_.loop_var(s_, l), make_index(0), make_index(extent), kind, body,
                     lp.partition);
+  }
+
+  bool holds_others(LoopId l) const {
+    for (StageId t = 0; t < context_.state().size(); ++t) {
+      const Stage& other = context_.stage(t);
+      if (other.attach_stage == s_ && other.attach_loop == l) return true;
+      if (!other.stored_at_root && other.store_stage == s_ && other.store_loop == l) return true;
+    }
+    return false;
   }
 
   // Producers before, consumers that wait for this loop's body after it, and the buffers that live
@@ -160,7 +176,7 @@ class NestBuilder {
       const Loop& lp = own(l);
       if (lp.reduce) continue;
       for (const Guard& g : guards_) {
-        if (!g.reduce && g.position == static_cast<int>(i) && (all_guards || g.own)) {
+        if (!g.reduce && g.position == static_cast<int>(i) && (all_guards || g.storage)) {
           leaf = make_if(g.cond, leaf);
         }
       }
@@ -193,7 +209,6 @@ class NestBuilder {
       return position == stage_.order.size() ? statement() : loop_at(position);
     };
     if (!first) return nest(false);
-    // Stages attached further in would be lowered into both; the write-back loops hold none.
     Stmt write = nest(false);
     Stmt combine = nest(true);
     return make_if(first, write, combine);
@@ -231,7 +246,7 @@ class NestBuilder {
   std::vector<Guard> guards_;
   std::vector<Expr> pad_guards_;
   std::vector<Expr> index_;
-  size_t first_reduce_ = 0;
+  size_t first_reduce_ = 0, write_back_ = 0;
   int last_reduce_ = -1;
   bool initializes_ = false, combines_ = false, combine_ = false;
 };
