@@ -11,6 +11,8 @@
 namespace espalier {
 namespace {
 
+constexpr int64_t kFar = int64_t{1} << 40;  // beyond it nothing is known of an index
+
 bool is_tile(ForKind k) { return k == ForKind::Vectorized || k == ForKind::Unrolled; }
 
 // Every If on `guard` (alone or in a conjunction) is decided, or has `guard` replaced.
@@ -69,11 +71,20 @@ class TailResolver {
 
   struct Found {
     Expr guard;
-    LinearCondition linear;
-    int64_t tile_min = 0, tile_max = 0;  // of the part over tile loops
-    bool tiles = false;                  // mentions a tile loop
-    bool serial_inside = false;          // mentions a serial loop further in
+    LinearCondition linear;       // base + inner >= 0
+    LinearCondition base, inner;  // over this loop and those outside; over loops further in
+    int64_t inner_min = 0, inner_max = 0;
+    bool tiles = false;          // mentions a tile loop
+    bool serial_inside = false;  // mentions a serial loop further in
     bool innermost_is_tile = false;
+    bool same_base(const Found& o) const {
+      return base.offset == o.base.offset && base.terms.size() == o.base.terms.size() &&
+             std::all_of(base.terms.begin(), base.terms.end(), [&](const auto& t) {
+               return std::any_of(o.base.terms.begin(), o.base.terms.end(), [&](const auto& u) {
+                 return t.second == u.second && equal(t.first, u.first);
+               });
+             });
+    }
   };
 
   // Conditions of Ifs below `s` that mention `v`, in order, each once.
@@ -108,7 +119,6 @@ class TailResolver {
     for (const Found& f : out) {
       if (equal(f.guard, cond)) return;
     }
-    Var var_of_loop;
     if (!mentions(cond, v)) return;
     std::optional<LinearCondition> linear = as_linear_condition(cond);
     if (!linear) return;
@@ -124,16 +134,20 @@ class TailResolver {
         // Inside a division nothing can be said of an inner loop's part.
         if (atom.kind() != ExprKind::Var && mentions(atom, var)) return;
       }
-      if (loop == nullptr) continue;
-      if (!loop->tile) {
-        f.serial_inside = true;
+      if (loop == nullptr) {
+        f.base.terms.emplace_back(atom, coef);
         continue;
       }
-      f.tiles = true;
-      const int64_t last = loop->range.hi;
-      f.tile_min += std::min<int64_t>(0, coef * last);
-      f.tile_max += std::max<int64_t>(0, coef * last);
+      f.inner.terms.emplace_back(atom, coef);
+      (loop->tile ? f.tiles : f.serial_inside) = true;
+      const Interval r = loop->range;
+      const bool known = r.lo > -kFar && r.hi < kFar && std::abs(coef) < kFar;
+      f.inner_min = known && f.inner_min > -kFar ? f.inner_min + std::min(coef * r.lo, coef * r.hi)
+                                                 : -kFar;
+      f.inner_max = known && f.inner_max < kFar ? f.inner_max + std::max(coef * r.lo, coef * r.hi)
+                                                : kFar;
     }
+    f.base.offset = linear->offset;
     for (auto it = inner.rbegin(); it != inner.rend(); ++it) {
       if (mentions(cond, it->first)) {
         f.innermost_is_tile = it->second.tile;
@@ -227,48 +241,48 @@ class TailResolver {
     std::vector<std::pair<Expr, InnerLoop>> inner;
     std::vector<Found> found;
     collect(loop.body, loop.var, inner, found);
-    for (const Found& f : found) {
-      if (!f.tiles || f.serial_inside) continue;
-      // Base + tile part >= 0, the base being what the loop and those outside it say.
-      int64_t step = 0;
-      LinearCondition base;
-      base.offset = f.linear.offset;
-      LinearCondition tile;
-      for (const auto& [atom, coef] : f.linear.terms) {
-        if (is_inner_tile(loop.body, atom)) {
-          tile.terms.emplace_back(atom, coef);
-        } else {
-          base.terms.emplace_back(atom, coef);
-          step = std::gcd(step, coef);
-        }
+    for (const Found& leader : found) {
+      if (!leader.tiles || leader.serial_inside) continue;
+      // All conditions that start from the same base are decided together.
+      std::vector<const Found*> group;
+      int64_t inner_min = leader.inner_min, inner_max = leader.inner_max;
+      for (const Found& f : found) {
+        if (!f.same_base(leader) || f.inner_min <= -kFar || f.inner_max >= kFar) continue;
+        group.push_back(&f);
+        inner_min = std::min(inner_min, f.inner_min);
+        inner_max = std::max(inner_max, f.inner_max);
       }
-      if (step <= f.tile_max - f.tile_min) continue;
-      // Bases are offset modulo step: at most one of them lies where only part of a tile exists.
-      const int64_t r0 = ((base.offset % step) + step) % step;
-      int64_t partial = r0;  // the base in [-tile_max, -tile_min)
-      while (partial >= -f.tile_min) partial -= step;
-      while (partial + step < -f.tile_min) partial += step;
-      const bool has_partial = partial >= -f.tile_max;
+      int64_t step = 0;
+      for (const auto& [atom, coef] : leader.base.terms) step = std::gcd(step, coef);
+      if (group.empty() || step <= inner_max - inner_min) continue;
+      // Bases are its offset modulo step: at most one of them lies where only a part of the inner
+      // iterations exists, in [-inner_max, -inner_min).
+      int64_t partial = ((leader.base.offset % step) + step) % step;
+      while (partial >= -inner_min) partial -= step;
+      while (partial + step < -inner_min) partial += step;
+      const bool has_partial = partial >= -inner_max;
 
       const Bounds outside = bounds_without(loop.var);
-      const Expr b = base.rest({});
-      const Expr tile_holds =
-          simplify(tile.rest({}) + make_index(partial) >= make_index(0), bounds_);
-      Stmt full = replace_guard(loop.body, f.guard, make_bool(true));
-      Stmt part = has_partial ? replace_guard(loop.body, f.guard, tile_holds) : Stmt();
-      Stmt none = simplify(replace_guard(loop.body, f.guard, make_bool(false)), bounds_);
+      Stmt full = loop.body, part = has_partial ? loop.body : Stmt(), none = loop.body;
+      for (const Found* f : group) {
+        full = replace_guard(full, f->guard, make_bool(true));
+        none = replace_guard(none, f->guard, make_bool(false));
+        if (!has_partial) continue;
+        part = replace_guard(part, f->guard, f->inner.rest({}) + make_index(partial) >= make_index(0));
+      }
+      none = simplify(none, bounds_);
       if (writes_only_its_own(none)) none = Stmt();
-      const int64_t coef = base.coef_of(loop.var);
-      const Expr rest = base.rest(loop.var);
+      const int64_t coef = leader.base.coef_of(loop.var);
+      const Expr rest = leader.base.rest(loop.var);
       if (coef < 0 && loop.for_kind == ForKind::Serial && is_empty(none) &&
           !mentions(rest, loop.var)) {
-        // base >= -tile_min  <=>  v <= floor((rest + tile_min) / -coef)
+        // base >= -slack  <=>  v <= floor((rest + slack) / -coef)
         auto end_where = [&](int64_t slack) {
           return floordiv(rest + make_index(slack), make_index(-coef)) + make_index(1);
         };
         const Expr end = loop.min + loop.extent;
         const Expr full_end = simplify(
-            espalier::max(loop.min, espalier::min(end, end_where(f.tile_min))), outside);
+            espalier::max(loop.min, espalier::min(end, end_where(inner_min))), outside);
         Stmt result = make_for(loop.var, loop.min, full_end - loop.min, loop.for_kind, full);
         if (has_partial) {
           const Expr part_end = espalier::min(end, end_where(-partial));
@@ -277,25 +291,15 @@ class TailResolver {
         }
         return simplify(result, outside);
       }
-      Stmt rest_case = none;
-      if (has_partial) rest_case = make_if(b >= make_index(partial), part, none);
-      Stmt body = make_if(b >= make_index(-f.tile_min), full, rest_case);
-      if (is_empty(rest_case)) body = make_if(b >= make_index(-f.tile_min), full);
-      return simplify(make_for(loop.var, loop.min, loop.extent, loop.for_kind, body), outside);
+      const Expr base = leader.base.rest({});
+      Stmt otherwise = none;
+      if (has_partial) otherwise = make_if(base >= make_index(partial), part, none);
+      if (is_empty(otherwise)) otherwise = Stmt();
+      return simplify(make_for(loop.var, loop.min, loop.extent, loop.for_kind,
+                               make_if(base >= make_index(-inner_min), full, otherwise)),
+                      outside);
     }
     return {};
-  }
-
-  static bool is_inner_tile(const Stmt& body, const Expr& atom) {
-    bool found = false;
-    visit(body,
-          [&](const Stmt& s) {
-            const ForNode* f = s.as<ForNode>();
-            if (f != nullptr && f->var.same_as(atom) && is_tile(f->for_kind)) found = true;
-            return !found;
-          },
-          [](const Expr&) { return false; });
-    return found;
   }
 
   // Low, interior and high parts: in the interior all conditions hold that only straight code or
@@ -318,7 +322,7 @@ class TailResolver {
       const Expr rest = f.linear.rest(loop.var);
       if (coef == 0 || mentions(rest, loop.var)) continue;
       const Interval r = with_inner(loop.body, rest);
-      if (r.lo == INT64_MIN || r.lo < -(int64_t{1} << 40)) continue;
+      if (r.lo == INT64_MIN || r.lo < -kFar) continue;
       const int64_t a = coef > 0 ? coef : -coef;
       if (coef > 0) {
         lo = std::max(lo, -floor_div(r.lo, a));
