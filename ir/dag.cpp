@@ -93,23 +93,21 @@ std::string identifier_from(const std::string& name) {
   return id;
 }
 
+// The first stage that wants a name gets it, whatever suffixes others need.
 void give_names(std::vector<StageInfo>& stages) {
+  std::unordered_map<std::string, int> next_suffix;  // of every wanted name; 0: not yet given
+  for (const StageInfo& s : stages) next_suffix.emplace(identifier_from(s.tensor->name), 0);
   std::unordered_set<std::string> taken;
-  std::vector<std::string> wanted;
-  for (const StageInfo& s : stages) wanted.push_back(identifier_from(s.tensor->name));
-  // A name that only one stage wants stays as it is, whatever suffixes others need.
-  std::unordered_map<std::string, int> uses;
-  for (const std::string& w : wanted) ++uses[w];
-  std::unordered_set<std::string> first_of;
-  for (size_t i = 0; i < stages.size(); ++i) {
-    std::string name = wanted[i];
-    if (!first_of.insert(name).second) {
-      for (int n = 1; taken.contains(name) || uses.contains(name); ++n) {
-        name = detail::concat(wanted[i], "_", n);
-      }
+  for (StageInfo& s : stages) {
+    const std::string wanted = identifier_from(s.tensor->name);
+    int& n = next_suffix[wanted];
+    s.name = wanted;
+    if (n++ > 0) {
+      do {
+        s.name = detail::concat(wanted, "_", n++ - 1);
+      } while (taken.contains(s.name) || next_suffix.contains(s.name));
     }
-    taken.insert(name);
-    stages[i].name = std::move(name);
+    taken.insert(s.name);
   }
 }
 

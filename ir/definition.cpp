@@ -16,36 +16,47 @@ std::vector<Expr> children(const Expr& e) {
   return result;
 }
 
-// False when the expression is nested deeper than kMaxExprDepth. Does not recurse itself.
-bool depth_is_sane(const Expr& root) {
-  std::unordered_map<const ExprNode*, int> depth;  // of finished nodes
+// An error unless depth and size stay within their limits. Does not recurse itself.
+std::optional<std::string> excess(const Expr& root) {
+  struct Extent {
+    int depth = 1;
+    int64_t size = 1;
+  };
+  std::unordered_map<const ExprNode*, Extent> done;
   struct Frame {
     Expr e;
     std::vector<Expr> kids;
     size_t next = 0;
-    int depth = 1;
+    Extent extent;
   };
   std::vector<Frame> stack;
-  stack.push_back({root, children(root)});
+  stack.push_back({root, children(root), 0, {}});
   while (!stack.empty()) {
-    if (stack.size() > static_cast<size_t>(kMaxExprDepth)) return false;
     Frame& top = stack.back();
     if (top.next < top.kids.size()) {
-      Expr kid = top.kids[top.next++];
-      if (auto it = depth.find(kid.get()); it != depth.end()) {
-        top.depth = std::max(top.depth, it->second + 1);
-      } else {
-        stack.push_back({kid, children(kid)});
+      const Expr kid = top.kids[top.next];
+      auto it = done.find(kid.get());
+      if (it == done.end()) {
+        if (stack.size() > static_cast<size_t>(kMaxExprDepth)) break;
+        stack.push_back({kid, children(kid), 0, {}});
+        continue;
       }
+      ++top.next;
+      top.extent.depth = std::max(top.extent.depth, it->second.depth + 1);
+      top.extent.size = std::min(top.extent.size + it->second.size, kMaxExprSize + 1);
       continue;
     }
-    const int d = top.depth;
-    if (d > kMaxExprDepth) return false;
-    depth[top.e.get()] = d;
+    if (top.extent.depth > kMaxExprDepth) break;
+    if (top.extent.size > kMaxExprSize) {
+      return detail::concat("its expression has more than ", kMaxExprSize,
+                            " nodes; cut it into several tensors");
+    }
+    done[top.e.get()] = top.extent;
     stack.pop_back();
-    if (!stack.empty()) stack.back().depth = std::max(stack.back().depth, d + 1);
   }
-  return true;
+  if (stack.empty()) return std::nullopt;
+  return detail::concat("its expression is nested deeper than ", kMaxExprDepth,
+                        " levels; cut it into several tensors");
 }
 
 class Checker {
@@ -56,10 +67,7 @@ class Checker {
     if (!t_.error.empty()) return fail(t_.error);
     ESP_TRY_VOID(extents());
     if (t_.kind != TensorKind::Compute) return {};
-    if (!depth_is_sane(t_.body)) {
-      return fail(detail::concat("its expression is nested deeper than ", kMaxExprDepth,
-                                 " levels; cut it into several tensors"));
-    }
+    if (auto message = excess(t_.body)) return fail(*message);
     for (const Axis& a : t_.axes) ESP_TRY_VOID(declare(a));
     Expr body = t_.body;
     if (const auto* reduce = t_.body.as<ReduceNode>()) {
@@ -155,11 +163,17 @@ class Checker {
   bool reads_allowed_ = true;
 };
 
-// Counts operations; a node shared by several places counts once.
+// Counts operations; equal expressions count once.
 class Counter {
  public:
   double count(const Expr& e) {
-    if (!seen_.insert(e.get()).second) return 0;
+    if (has_data_.contains(e.get())) return 0;
+    for (auto [it, end] = seen_.equal_range(e->hash); it != end; ++it) {
+      if (!equal(it->second, e)) continue;
+      has_data_[e.get()] = has_data_[it->second.get()];
+      return 0;
+    }
+    seen_.emplace(e->hash, e);
     if (e.kind() == ExprKind::Read) {
       has_data_[e.get()] = true;
       return 0;
@@ -189,8 +203,8 @@ class Counter {
     }
   }
 
-  std::unordered_set<const ExprNode*> seen_;
-  std::unordered_map<const ExprNode*, bool> has_data_;
+  std::unordered_multimap<uint64_t, Expr> seen_;
+  std::unordered_map<const ExprNode*, bool> has_data_;  // of every expression counted
 };
 
 class Hasher {

@@ -9,6 +9,9 @@ namespace espalier {
 
 // Deepest nesting of a definition's expressions; passes recurse over them.
 inline constexpr int kMaxExprDepth = 1000;
+// Most nodes of a definition, where a node that several places share counts at each of them: text
+// and most passes write them out.
+inline constexpr int64_t kMaxExprSize = 100000;
 
 // An Error that names the tensor unless its definition is sound: no poison, no loop-level nodes or
 // vectors, a reduction at the top only, no variables but its own axes, sensible extents and types.
