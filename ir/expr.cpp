@@ -111,10 +111,9 @@ void ExprNode::destroy(const ExprNode* node) {
   }
 }
 
-Expr::Expr(int v) : Expr(make_index(v)) {}
-Expr::Expr(int64_t v) : Expr(make_index(v)) {}
-Expr::Expr(float v) : Expr(make_float(DType::F32, static_cast<double>(v))) {}
-Expr::Expr(double v) : Expr(make_float(DType::F64, v)) {}
+Expr Expr::number(int64_t v) { return make_index(v); }
+Expr Expr::number(float v) { return make_float(DType::F32, static_cast<double>(v)); }
+Expr Expr::number(double v) { return make_float(DType::F64, v); }
 
 Var::Var(std::string name, Type type) {
   auto node = make_ref<VarNode>(type);

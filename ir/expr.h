@@ -9,9 +9,11 @@
 // integer data. See ir/type.h for what arithmetic means.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "espalier/ir/type.h"
@@ -97,11 +99,11 @@ class Expr : public Ref<const ExprNode> {
   using Ref<const ExprNode>::Ref;
   Expr() = default;
   Expr(Ref<const ExprNode> r) : Ref<const ExprNode>(std::move(r)) {}
-  // Numbers convert: integers to i64 constants, float and double to f32 and f64 ones.
-  Expr(int v);
-  Expr(int64_t v);
-  Expr(float v);
-  Expr(double v);
+  // Numbers convert: integers to i64 constants, float and double to f32 and f64 ones. A bool does
+  // not (see make_bool), so that `e && flag` asks whether e is empty.
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+  Expr(T v) : Expr(number(v)) {}
   // Whether there is a node. Not of temporaries: `if (a == b)`, which builds an expression where a
   // comparison of handles was meant (see same_as and equal), does not compile.
   explicit operator bool() const& { return get() != nullptr; }
@@ -113,6 +115,15 @@ class Expr : public Ref<const ExprNode> {
   template <class Node>
   const Node* as() const {
     return get() && get()->kind == Node::kKind ? static_cast<const Node*>(get()) : nullptr;
+  }
+
+ private:
+  static Expr number(int64_t v);
+  static Expr number(float v);
+  static Expr number(double v);
+  template <std::integral T>
+  static Expr number(T v) {
+    return number(static_cast<int64_t>(v));
   }
 };
 
