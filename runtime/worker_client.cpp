@@ -162,7 +162,7 @@ std::vector<MeasureResult> WorkerMeasurer::measure(std::span<const Candidate> ba
       now = {alone.front()};
       alone.erase(alone.begin());
     }
-    const bool by_itself = now.size() == 1 && std::exchange(worker_is_fresh_, false);
+    const bool by_itself = std::exchange(worker_is_fresh_, false) && now.size() == 1;
     const Outcome outcome = run(now, best_us);
     std::erase_if(now, [](const Job* job) { return job->done; });
     sort_out(now, outcome, by_itself, group, alone);
