@@ -287,10 +287,16 @@ LinearIndex linear_index(const Expr& index, const std::vector<Axis>& axes) {
     form.coef.assign(axes.size(), 1);
     return form;
   }
-  const Expr e = is_empty(axes) ? index : simplify(index, bounds_of(axes));
-  if (auto found = linear(e, axes)) {
-    if (is_empty(axes) || range_of(*found, axes)) return *found;
+  auto sound = [&](const std::optional<LinearIndex>& f) {
+    return f && (is_empty(axes) || range_of(*f, axes));
+  };
+  std::optional<LinearIndex> found = linear(index, axes);
+  Expr e = index;
+  if (!sound(found) && !is_empty(axes)) {
+    e = simplify(index, bounds_of(axes));
+    found = linear(e, axes);
   }
+  if (sound(found)) return *found;
   form.affine = false;
   for (size_t a = 0; a < axes.size(); ++a) form.coef[a] = uses_var(e, axes[a].var) ? 1 : 0;
   return form;

@@ -37,6 +37,15 @@ TEST(Access, DivisionIsNotAffineButTellsItsAxes) {
   EXPECT_EQ(f.coef[1], 0);
 }
 
+TEST(Access, DivisionThatComesOutEvenIsAffine) {
+  Tensor x = placeholder("X", {8});
+  Tensor y = compute("Y", {8, 4}, [&](Var i, Var j) { return x(floordiv(i * 4 + j, 4)); });
+  const ComputeDag dag = ComputeDag::make({y}).value();
+  const LinearIndex& f = dag.stage(1).accesses.at(0).linear[0];
+  EXPECT_TRUE(f.affine);
+  EXPECT_THAT(f.coef, ElementsAre(1, 0));
+}
+
 TEST(Access, DataMayDependOnEveryAxis) {
   Tensor table = constant("W", {10, 4});
   Tensor x = placeholder("X", {3}, DType::I64, std::pair<int64_t, int64_t>{0, 10});

@@ -284,6 +284,7 @@ void EvalProgram::compile_reduction(const ReduceNode& reduce) {
   total_ = new_slot(depth, true);
   if (auto op = c.binary()) {
     combiner_ = binary_lanes(*op, t);
+    sums_floats_ = *op == BinaryOp::Add && t == DType::F64;
     combined_ = new_slot(depth, true);
     return;
   }

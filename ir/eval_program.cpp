@@ -1,6 +1,7 @@
 #include "espalier/ir/eval_program.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "espalier/ir/buffer.h"
 
@@ -155,6 +156,12 @@ void EvalProgram::combine() {
     for (int l = 0; l < lane_count_; ++l) {
       if (where == nullptr || where[l] != 0) total[l] = result[l];
     }
+    return;
+  }
+  if (sums_floats_ && where == nullptr) {
+    double so_far = std::bit_cast<double>(total[0]);
+    for (int l = 0; l < lane_count_; ++l) so_far += std::bit_cast<double>(value[l]);
+    total[0] = std::bit_cast<ScalarBits>(so_far);
     return;
   }
   for (int l = 0; l < lane_count_; ++l) {

@@ -101,6 +101,7 @@ class EvalProgram {
   int value_ = -1, where_ = -1, total_ = -1, lhs_ = -1, rhs_ = -1, combined_ = -1;
   BinaryLanes combiner_ = nullptr;
   ScalarBits identity_ = 0;
+  bool sums_floats_ = false;
 
   std::vector<int64_t> position_;     // one a loop; where the lanes begin for theirs
   std::vector<int64_t> out_strides_;  // one a loop
