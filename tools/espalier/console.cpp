@@ -1,0 +1,57 @@
+#include "console.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "espalier/support/fd.h"
+
+namespace espalier::cli {
+namespace {
+
+// Zero, or the system's reason.
+int write_fully(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void prepare_standard_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number, which is this one: those below are open.
+    if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd) _exit(1);
+  }
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void write_to_stderr(std::string_view text) { write_fully(STDERR_FILENO, text); }
+
+void Console::print(std::string_view text) {
+  if (output_error_) return;
+  const int error = write_fully(STDOUT_FILENO, text);
+  if (error != 0 && error != EPIPE) {
+    output_error_ = system_error(error, "write to", "standard output");
+  }
+}
+
+void Console::note(std::string_view text) {
+  if (!quiet) write_to_stderr(std::string(text) + "\n");
+}
+
+void Console::warn(std::string_view text) {
+  write_to_stderr("warning: " + std::string(text) + "\n");
+}
+
+void Console::error(const Error& error) { write_to_stderr("espalier: " + to_string(error) + "\n"); }
+
+}  // namespace espalier::cli

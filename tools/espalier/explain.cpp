@@ -1,0 +1,160 @@
+// espalier explain: what a workload is, and what a schedule makes of it.
+#include "espalier/codegen/emit.h"
+#include "espalier/ir/ops/workload.h"
+#include "espalier/runtime/array_view.h"
+#include "espalier/schedule/lower.h"
+#include "espalier/search/sketch_space.h"
+#include "espalier/support/json.h"
+#include "schedule_options.h"
+#include "task_options.h"
+#include "verb.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr size_t kMaxSketchAttempts = 2000;
+
+std::string describe_tensors(const ComputeDag& dag) {
+  std::string text;
+  for (const InputInfo& input : list_inputs(dag)) {
+    text += "  " + input.name + " " + std::string(name_of(input.dtype)) +
+            shape_to_string(input.shape) + (input.constant ? ", constant" : "");
+    if (input.value_range) {
+      text += ", values in [" + std::to_string(input.value_range->first) + ", " +
+              std::to_string(input.value_range->second) + ")";
+    }
+    text += "\n";
+  }
+  for (int stage : dag.outputs()) {
+    const TensorNode& tensor = *dag.stage(stage).tensor.get();
+    text += "  " + dag.stage(stage).name + " " + std::string(name_of(tensor.dtype)) +
+            shape_to_string(tensor.shape) + ", output\n";
+  }
+  return text;
+}
+
+Json tensors_as_json(const ComputeDag& dag, const std::vector<InputInfo>& inputs) {
+  Json json = Json::array();
+  for (const InputInfo& input : inputs) {
+    json.push(Json::object({{"name", input.name},
+                            {"dtype", name_of(input.dtype)},
+                            {"shape", input.shape},
+                            {"constant", input.constant}}));
+  }
+  for (int stage : dag.outputs()) {
+    const TensorNode& tensor = *dag.stage(stage).tensor.get();
+    json.push(Json::object({{"name", dag.stage(stage).name},
+                            {"dtype", name_of(tensor.dtype)},
+                            {"shape", tensor.shape},
+                            {"output", true}}));
+  }
+  return json;
+}
+
+// Every sketch that the rules make, each with the decisions that led to it.
+std::string list_sketches(const Task& task) {
+  const SketchSpace space(task);
+  const SketchSpace::Listing listing = space.list(kMaxSketchAttempts);
+  std::string text = std::to_string(listing.structures.size()) + " sketches" +
+                     (listing.complete ? "" : " and more") + ", " +
+                     std::to_string(listing.rejected) + " combinations rejected\n";
+  for (size_t i = 0; i < listing.structures.size(); ++i) {
+    const Structure& structure = *listing.structures[i];
+    text += "\nsketch " + std::to_string(i) + (i == 0 ? " (preferred)" : "") + "\n";
+    for (const StructureChoice& choice : structure.choices) {
+      text += "  # " + choice.what + ": " + std::to_string(choice.taken) + " of " +
+              std::to_string(choice.options) + "\n";
+    }
+    text += to_string(*structure.sketch, task);
+  }
+  return text;
+}
+
+class ExplainVerb final : public Verb {
+ public:
+  std::string_view name() const override { return "explain"; }
+  std::string_view summary() const override {
+    return "show a workload's definition, inputs, sketches, schedule or code";
+  }
+
+  void declare(Options& options) override {
+    task_.declare(options);
+    schedule_.declare(options);
+    options.choice("--show", show_, {"dag", "sketches", "steps", "nest", "features", "ir", "asm"},
+                   "one thing only (definition, inputs, steps and nest)");
+    options.flag("--json", json_, "one JSON object on standard output");
+    options.flag("--quiet", quiet_, "no remarks on standard error");
+  }
+
+  Result<ExitCode> run(Console& console) override {
+    console.quiet = quiet_;
+    if (show_ == "features") {
+      return usage_error("--show features needs a cost model, which is not in this version; ",
+                         "expected one of dag, sketches, steps, nest, ir, asm");
+    }
+    ESP_TRY(const Task task, task_.make_task());
+    if (show_.empty()) return show_all(task, console);
+    ESP_TRY(const std::string text, shown(task, console));
+    console.print(
+        json_ ? Json::object({{"workload", task_.workload()}, {show_, text}}).dump() + "\n" : text);
+    return kGood;
+  }
+
+ private:
+  Result<std::string> shown(const Task& task, Console& console) const {
+    if (show_ == "dag") return to_string(task.dag);
+    if (show_ == "sketches") return list_sketches(task);
+    ESP_TRY(const ChosenSchedule chosen, schedule_.choose(task, console));
+    console.note(describe(chosen));
+    if (show_ == "steps") return to_string(chosen.state.trace(), task);
+    if (show_ == "nest") return print_nest(chosen.state);
+    ESP_TRY(const LoweredKernel lowered, lower(chosen.state));
+    return show_ == "ir" ? emit_llvm_ir(lowered, task.target) : emit_assembly(lowered, task.target);
+  }
+
+  Result<ExitCode> show_all(const Task& task, Console& console) const {
+    ESP_TRY(const ChosenSchedule chosen, schedule_.choose(task, console));
+    const std::string steps = to_string(chosen.state.trace(), task);
+    const std::string nest = print_nest(chosen.state);
+    if (json_) {
+      const Json json = Json::object({{"workload", task_.workload()},
+                                      {"target", to_string(task.target)},
+                                      {"threads", task.threads},
+                                      {"flops", task.dag.flops()},
+                                      {"dag", to_string(task.dag)},
+                                      {"tensors", tensors_as_json(task.dag, list_inputs(task.dag))},
+                                      {"lookup", chosen.lookup},
+                                      {"steps", steps},
+                                      {"nest", nest}});
+      console.print(json.dump() + "\n");
+      return kGood;
+    }
+    console.print("definition\n" + indented(to_string(task.dag)) + "\ninputs and outputs\n" +
+                  describe_tensors(task.dag) + "\nschedule, " + describe(chosen) + "\n" +
+                  indented(steps) + "\nloop nest\n" + indented(nest));
+    return kGood;
+  }
+
+  static std::string indented(const std::string& text) {
+    std::string result;
+    bool at_start = true;
+    for (char c : text) {
+      if (at_start && c != '\n') result += "  ";
+      result += c;
+      at_start = c == '\n';
+    }
+    if (!at_start) result += "\n";
+    return result;
+  }
+
+  TaskOptions task_;
+  ScheduleOptions schedule_;
+  std::string show_;
+  bool json_ = false, quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_explain_verb() { return std::make_unique<ExplainVerb>(); }
+
+}  // namespace espalier::cli

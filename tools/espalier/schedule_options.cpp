@@ -1,0 +1,78 @@
+#include "schedule_options.h"
+
+#include <sys/stat.h>
+
+#include "espalier/search/sketch_space.h"
+#include "espalier/support/fd.h"
+#include "espalier/support/number.h"
+#include "verb.h"
+
+namespace espalier::cli {
+namespace {
+
+// The text of --trace: a file's if there is one of that name. On a command line, as in the
+// reproducers that failing candidates print, line ends may be written "\n".
+Result<std::string> trace_text(const std::string& given) {
+  struct stat status;
+  if (stat(given.c_str(), &status) == 0) return read_file(given, 1 << 20);
+  std::string text;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] == '\\' && i + 1 < given.size() && given[i + 1] == 'n') {
+      text += '\n';
+      ++i;
+    } else {
+      text += given[i];
+    }
+  }
+  return text;
+}
+
+Result<ChosenSchedule> apply_trace(const Task& task, const std::string& given) {
+  ESP_TRY(const std::string text, trace_text(given));
+  auto trace = parse_trace(text, task);
+  if (!trace.ok()) return with_note(std::move(trace).error(), "in --trace");
+  Replayed replayed = replay(task, *trace);
+  if (!replayed.ok()) {
+    return make_error(ErrorCode::InvalidArgument, "the schedule of --trace does not apply: ",
+                      explain(replayed.rejection(), task, *trace));
+  }
+  return ChosenSchedule{replayed.take(), "given", {}};
+}
+
+}  // namespace
+
+void ScheduleOptions::declare(Options& options) {
+  options.text("--records", records_, "FILE", "take the best known schedule from these records");
+  options.text("--trace", trace_, "TEXT|FILE", "take this schedule instead, steps as text");
+}
+
+Result<ChosenSchedule> ScheduleOptions::choose(const Task& task, Console& console) const {
+  if (records_ && trace_) {
+    return usage_error("--records and --trace both say which schedule to take; give one of them");
+  }
+  if (trace_) return apply_trace(task, *trace_);
+  Database database;
+  if (records_) {
+    ESP_TRY(database, Database::open(*records_));
+    for (const std::string& warning : database.warnings()) console.warn(warning);
+  }
+  ESP_TRY(Lookup found, look_up(database, task, default_schedule));
+  for (const std::string& note : found.notes) console.note("note: " + note);
+  ChosenSchedule chosen{std::move(found.state), name_of(found.level), {}};
+  if (found.record != nullptr) chosen.record = *found.record;
+  return chosen;
+}
+
+Candidate default_schedule(const Task& task) { return SketchSpace(task).preferred()->candidate(); }
+
+std::string describe(const ChosenSchedule& chosen) {
+  std::string text = "look-up: " + std::string(chosen.lookup);
+  if (chosen.record) {
+    text += " (trial " + std::to_string(chosen.record->trial) + " of policy " +
+            chosen.record->run.policy + ", " + format_fixed(chosen.record->result.time_us, 1) +
+            " us when recorded)";
+  }
+  return text;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,37 @@
+// --records and --trace: which schedule a verb works with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "console.h"
+#include "espalier/search/lookup.h"
+#include "options.h"
+
+namespace espalier::cli {
+
+struct ChosenSchedule {
+  State state;
+  std::string_view lookup;  // "exact", "compatible", "transferred", "default", or "given"
+  std::optional<TuningRecord> record;
+};
+
+class ScheduleOptions {
+ public:
+  void declare(Options& options);
+  /// Notes of the look-up go to the console. Errors: both options given, a file that is no record
+  /// file, a trace that does not parse or apply.
+  Result<ChosenSchedule> choose(const Task& task, Console& console) const;
+
+ private:
+  std::optional<std::string> records_, trace_;
+};
+
+/// The deterministic schedule that every search starts with.
+Candidate default_schedule(const Task& task);
+
+/// A sentence on where the schedule comes from: "look-up: exact (trial 12, 143.1 us)".
+std::string describe(const ChosenSchedule& chosen);
+
+}  // namespace espalier::cli

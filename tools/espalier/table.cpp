@@ -1,0 +1,26 @@
+#include "table.h"
+
+#include <algorithm>
+
+namespace espalier::cli {
+
+std::string Table::text() const {
+  std::vector<size_t> widths(rows_[0].size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      const std::string blanks(widths[c] - row[c].size(), ' ');
+      const bool flush_right = std::find(right_.begin(), right_.end(), c) != right_.end();
+      line += (c == 0 ? "" : "  ") + (flush_right ? blanks + row[c] : row[c] + blanks);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace espalier::cli

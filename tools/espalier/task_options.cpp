@@ -1,0 +1,121 @@
+#include "task_options.h"
+
+#include <sys/stat.h>
+
+#include <charconv>
+
+#include "espalier/ir/ops/workload.h"
+#include "espalier/support/fd.h"
+#include "espalier/support/number.h"
+#include "verb.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr int64_t kMaxThreads = 1024;
+
+bool is_file(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0;
+}
+
+// Bytes that processes may still take without swapping, as the kernel and our control group see
+// it; nothing if neither tells.
+std::optional<double> available_memory() {
+  std::optional<double> least;
+  auto take = [&](double bytes) { least = least ? std::min(*least, bytes) : bytes; };
+  if (const auto text = read_file("/proc/meminfo", 1 << 16); text.ok()) {
+    const size_t at = text->find("MemAvailable:");
+    if (at != std::string::npos) {
+      const char* begin = text->data() + at + 13;
+      while (*begin == ' ') ++begin;
+      double kib = 0;
+      if (std::from_chars(begin, text->data() + text->size(), kib).ec == std::errc()) {
+        take(kib * 1024);
+      }
+    }
+  }
+  const auto limit = read_file("/sys/fs/cgroup/memory.max", 64);
+  const auto used = read_file("/sys/fs/cgroup/memory.current", 64);
+  if (limit.ok() && used.ok()) {
+    auto number = [](std::string text) {
+      while (!text.empty() && text.back() == '\n') text.pop_back();
+      return parse_double(text);
+    };
+    const auto most = number(*limit), now = number(*used);
+    // What is used includes caches, which can be given up: a limit, not what is left of it.
+    if (most.ok() && now.ok()) take(*most);
+  }
+  return least;
+}
+
+}  // namespace
+
+int default_threads() { return usable_cores(); }
+
+void TaskOptions::declare(Options& options) {
+  options.text("-w,--workload", workload_, "SPEC|FILE",
+               "op:key=value,... or a file with the text of a DAG");
+  options.text("--target", target_, "TEXT", "machine to make code for (host)");
+  options.integer("--threads", threads_, 1, kMaxThreads,
+                  "threads of the kernel (what this process may use: " +
+                      std::to_string(default_threads()) + ")");
+}
+
+Result<Task> TaskOptions::make_task() const {
+  if (workload_.empty()) {
+    return usage_error("--workload is missing; expected for instance --workload ",
+                       "matmul:m=512,n=512,k=512");
+  }
+  Task task;
+  auto target = parse_target(target_);
+  if (!target.ok()) return usage_error(with_note(std::move(target).error(), "in --target"));
+  task.target = *std::move(target);
+  task.threads = threads_ ? static_cast<int>(*threads_) : default_threads();
+
+  auto dag = load_workload(workload_);
+  const bool from_file = is_file(workload_);
+  if (!dag.ok()) {
+    if (from_file) return std::move(dag).error();
+    return usage_error(std::move(dag).error());
+  }
+  task.dag = *std::move(dag);
+  if (!from_file) {
+    ESP_TRY(const Workload workload, parse_workload(workload_));
+    task.workload = to_string(workload);
+  }
+  return task;
+}
+
+Result<Task> task_of_workload(const std::string& workload, const Target& target, int threads) {
+  Task task;
+  task.target = target;
+  task.threads = threads;
+  if (workload.find('\n') != std::string::npos) {
+    ESP_TRY(task.dag, parse_dag(workload));
+  } else {
+    ESP_TRY(const Workload parsed, parse_workload(workload));
+    ESP_TRY(task.dag, make_workload(parsed));
+    task.workload = to_string(parsed);
+  }
+  return task;
+}
+
+Result<void> check_memory(const ComputeDag& dag, double extra_per_output) {
+  double needed = 0;
+  for (const StageInfo& stage : dag.stages()) {
+    double bytes = bytes_of(stage.tensor->dtype);
+    for (int64_t extent : stage.tensor->shape) bytes *= static_cast<double>(extent);
+    if (!stage.is_compute()) needed += bytes;
+    if (stage.is_output) needed += bytes * (1 + extra_per_output);
+  }
+  const std::optional<double> available = available_memory();
+  if (!available || needed <= *available) return {};
+  constexpr double kGiB = 1 << 30;
+  return make_error(ErrorCode::Resource, "the arrays of this workload take ",
+                    format_fixed(needed / kGiB, 1), " GiB, and ",
+                    format_fixed(*available / kGiB, 1),
+                    " GiB of memory are left; choose smaller extents");
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,36 @@
+// --workload, --target and --threads: what is to be done, and for which machine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "espalier/schedule/task.h"
+#include "options.h"
+
+namespace espalier::cli {
+
+class TaskOptions {
+ public:
+  void declare(Options& options);
+  /// Errors of the three options are wrong usage; those of a file are not.
+  Result<Task> make_task() const;
+
+  /// What people call the task: the workload as it was given.
+  const std::string& workload() const { return workload_; }
+
+ private:
+  std::string workload_, target_ = "host";
+  std::optional<int64_t> threads_;
+};
+
+/// The threads that --threads stands for when it is left out.
+int default_threads();
+
+/// The task of a record: its workload is a spec or the text of a DAG.
+Result<Task> task_of_workload(const std::string& workload, const Target& target, int threads);
+
+/// Fails if the arrays of the task and `extra_per_output` more of each output's size do not fit
+/// into the memory that is left, so that nothing is allocated in vain.
+Result<void> check_memory(const ComputeDag& dag, double extra_per_output);
+
+}  // namespace espalier::cli
