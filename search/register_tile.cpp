@@ -15,7 +15,7 @@ struct Machine {
 
 // Cycles of one step of the reduction on a tile of rows x vectors. Loads overlap with arithmetic,
 // but not perfectly: a share of them is added so that of two tiles bound by arithmetic the one
-// with fewer loads wins.
+// with fewer loads wins; and of two alike, the one with less code.
 double cycles(int64_t rows, int64_t vectors, bool loads_alike, const Machine& m) {
   const double accumulators = static_cast<double>(rows * vectors);
   const double loads = loads_alike
@@ -23,7 +23,7 @@ double cycles(int64_t rows, int64_t vectors, bool loads_alike, const Machine& m)
                            : static_cast<double>(vectors) + m.broadcast * static_cast<double>(rows);
   const double arithmetic = accumulators / m.fma_per_cycle;
   return std::max({arithmetic, loads / m.loads_per_cycle, m.latency}) +
-         0.2 * loads / m.loads_per_cycle;
+         0.2 * loads / m.loads_per_cycle + 0.03 * static_cast<double>(rows);
 }
 
 }  // namespace
@@ -42,12 +42,11 @@ RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int la
   if (col_extent < lanes) {
     // Part of a vector: all of it, and rows for the latency.
     RegisterTile tile = choose_register_tile(row_extent, lanes, lanes, target, loads_alike);
-    return {tile.rows, col_extent};
+    return {tile.rows, col_extent, tile.cycles};
   }
   const int64_t vectors = ceil_div(col_extent, lanes);
   // A broadcast stays beside the accumulators, and the vector operands if they serve several rows.
   RegisterTile best;
-  double best_cycles = 0;
   for (int64_t v = 1; v <= std::min<int64_t>(vectors, 8); ++v) {
     for (int64_t r = 1; r <= std::min<int64_t>(row_extent, m.registers); ++r) {
       if (r * v + (r > 1 ? v : 1) + 1 > m.registers) break;
@@ -62,10 +61,7 @@ RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int la
       const double total = part(row_tiles * col_tiles, r, v) +
                            1.5 * (part(row_tiles, r, col_tail) + part(col_tiles, row_tail, v) +
                                   part(1, row_tail, col_tail));
-      if (best_cycles == 0 || total < best_cycles * (1 - 1e-9)) {
-        best_cycles = total;
-        best = {r, v * lanes};
-      }
+      if (best.cycles == 0 || total < best.cycles * (1 - 1e-9)) best = {r, v * lanes, total};
     }
   }
   return best;

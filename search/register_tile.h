@@ -8,9 +8,10 @@
 namespace espalier {
 
 struct RegisterTile {
-  int64_t rows = 1;  // along the axis that is unrolled
-  int64_t cols = 1;  // along the axis that is vectorized, in elements: a multiple of the lanes
-                     // unless that axis is narrower
+  int64_t rows = 1;   // along the axis that is unrolled
+  int64_t cols = 1;   // along the axis that is vectorized, in elements: a multiple of the lanes
+                      // unless that axis is narrower
+  double cycles = 0;  // estimated, of one step of the reduction for all row_extent x col_extent
 };
 
 // The tile of `rows` x `cols` accumulators that covers `row_extent` x `col_extent` in the fewest

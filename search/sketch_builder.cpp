@@ -21,9 +21,20 @@ int64_t SketchBuilder::value(const Num& n) const {
 bool SketchBuilder::apply(Step step) {
   if (!ok()) return false;
   rejection_ = state_.apply(step, start_);
-  if (!ok()) return false;
+  if (!ok()) {
+    rejected_ = std::move(step);
+    return false;
+  }
   sketch_.steps.push_back(std::move(step));
   return true;
+}
+
+std::string SketchBuilder::explain() const {
+  if (ok()) return detail::concat("its code has a size of about ", code_size(state_));
+  Trace trace = state_.trace();
+  trace.push_back(*rejected_);
+  for_each_num(trace.back(), [&](Num& n) { n = fixed(value(n)); });
+  return espalier::explain(*rejection_, task(), trace);
 }
 
 void SketchBuilder::rewind(const Mark& mark) {
@@ -32,6 +43,7 @@ void SketchBuilder::rewind(const Mark& mark) {
   sketch_.slots.resize(mark.slots);
   start_.resize(mark.slots);
   rejection_.reset();
+  rejected_.reset();
 }
 
 std::vector<LoopId> SketchBuilder::split(StageId s, LoopId l, std::vector<Num> inner) {

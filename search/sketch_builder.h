@@ -24,7 +24,8 @@ class SketchBuilder {
   int64_t extent(StageId s, LoopId l) const { return loop(s, l).extent; }
 
   bool ok() const { return !rejection_.has_value(); }
-  const std::optional<Rejection>& rejection() const { return rejection_; }
+  // The rejected step and why, in words; the size of the code if nothing was rejected.
+  std::string explain() const;
 
   // Numbers: written down, or a new slot. A slot may be used again in a later step, which then
   // always has the same value.
@@ -70,6 +71,7 @@ class SketchBuilder {
   Sketch sketch_;
   std::vector<int32_t> start_;  // a value for each slot
   std::optional<Rejection> rejection_;
+  std::optional<Step> rejected_;
 };
 
 }  // namespace espalier

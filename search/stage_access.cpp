@@ -155,6 +155,8 @@ bool reads_at_own_index(const State& state, StageId reader, StageId source) {
       const LinearIndex& index = r.linear[d];
       if (!index.affine || index.offset != 0) return false;
       for (size_t a = 0; a < index.coef.size(); ++a) {
+        // An axis of one element may be left out of an index.
+        if (a < to.axes.size() && to.axes[a].extent == 1) continue;
         if (index.coef[a] != (a == d ? 1 : 0)) return false;
       }
     }

@@ -1,0 +1,56 @@
+// A reduction at root whose terms lie side by side: lanes and chains of partial results (Ansor's
+// rfactor rule, decided by vectors rather than by threads), and, where there are fewer elements
+// than threads, partial results in parallel.
+#include "espalier/search/rules/nest_tools.h"
+#include "espalier/search/rules/row_reduction.h"
+
+namespace espalier {
+namespace {
+
+class RfactorRule final : public SketchRule {
+ public:
+  std::string_view name() const override { return "rfactor"; }
+
+  double suits(const PartialSketch& sketch, StageId s) const override {
+    const std::vector<int> axes = lane_axes(sketch.state(), s);
+    if (axes.empty()) return 0;
+    const StageAccess access = analyze_stage(sketch.state(), s);
+    int64_t terms = 1;
+    for (int a : axes) terms *= access.extent[static_cast<size_t>(a)];
+    if (terms < access.lanes) return 3;
+    if (access.spatial_points() * 2 < access.lanes) return 30;
+    // Where operands are used again, register tiles win if they can be had.
+    const bool reuse = sketch.task().dag.stage(sketch.stage(s).op).anchor;
+    return reuse ? 1.5 : 12;
+  }
+
+  void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {
+    const StageAccess access = analyze_stage(sketch.state(), s);
+    const double work = work_of(sketch.state(), s);
+    const int threads = sketch.task().threads;
+    int shares = 1;
+    if (threads > 1 && access.spatial_points() < threads) {
+      const bool worth = work >= 4e5;
+      if (chooser.flag("partial results in parallel", worth)) shares = threads;
+    }
+    reduce_along_lanes(sketch, s, shares);
+    if (sketch.ok() && shares == 1 && threads > 1 && work >= 1e5) {
+      // Threads share the elements: the outermost loop that has some for each of them.
+      LoopId rows = kNoLoop;
+      for (LoopId l : sketch.stage(s).order) {
+        if (!sketch.loop(s, l).reduce && sketch.extent(s, l) >= threads) {
+          rows = l;
+          break;
+        }
+      }
+      if (rows != kNoLoop && chooser.flag("parallel rows", true)) sketch.parallel(s, rows);
+    }
+    sketch.finish(s);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const SketchRule> make_rfactor_rule() { return std::make_shared<RfactorRule>(); }
+
+}  // namespace espalier

@@ -1,0 +1,124 @@
+#include "espalier/search/rules/row_reduction.h"
+
+#include <algorithm>
+
+#include "espalier/search/rules/nest_tools.h"
+#include "espalier/support/number.h"
+
+namespace espalier {
+
+std::vector<int> lane_axes(const State& state, StageId s) {
+  const StageInfo& info = state.dag().stage(state.stage(s).op);
+  if (info.reduce() == nullptr || !info.reduce()->combiner.reorderable) return {};
+  const StageAccess access = analyze_stage(state, s);
+  for (int a = access.axes() - 1; a >= access.spatial; --a) {
+    const size_t i = static_cast<size_t>(a);
+    if (access.extent[i] < 2) continue;
+    const bool moves = std::any_of(access.reads.begin(), access.reads.end(),
+                                   [&](const ReadAccess& r) { return r.uses[i]; });
+    const bool consecutive = std::all_of(access.reads.begin(), access.reads.end(),
+                                         [&](const ReadAccess& r) { return r.contiguous(a); });
+    if (!moves || !consecutive) continue;
+    int first = a;
+    while (first > access.spatial && is_linear_pair(access, first - 1)) --first;
+    std::vector<int> axes;
+    for (int b = first; b <= a; ++b) axes.push_back(b);
+    return axes;
+  }
+  return {};
+}
+
+StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares) {
+  const std::vector<int> axes = lane_axes(sketch.state(), s);
+  if (axes.empty()) return -1;
+  const StageAccess access = analyze_stage(sketch.state(), s);
+  const LoopId whole = sketch.fuse(s, {axes.begin(), axes.end()});
+  const int64_t extent = sketch.extent(s, whole);
+  const int64_t lanes = std::min<int64_t>(access.lanes, extent);
+  // Enough chains to hide the latency of the combiner, four at least if there is work for them.
+  const int64_t chains = std::clamp<int64_t>(extent / lanes, 1, 4);
+  std::vector<Num> factors;
+  if (shares > 1) {
+    const int64_t steps = ceil_div(extent, lanes * chains);
+    factors.push_back(sketch.slot(SlotKind::Tile, std::max<int64_t>(1, ceil_div(steps, shares))));
+  }
+  factors.push_back(sketch.slot(SlotKind::Register, chains));
+  factors.push_back(sketch.slot(SlotKind::Vector, lanes));
+  const std::vector<LoopId> parts = sketch.split(s, whole, factors);
+  const LoopId chain = parts[parts.size() - 2], lane = parts.back();
+
+  std::vector<LoopId> order;
+  for (LoopId l : sketch.stage(s).order) {
+    if (std::find(parts.begin(), parts.end(), l) == parts.end()) order.push_back(l);
+  }
+  std::vector<LoopId> factored = {chain, lane};
+  if (shares > 1) {
+    order.insert(order.begin(), parts[0]);
+    order.push_back(parts[1]);
+    factored.insert(factored.begin(), parts[0]);
+  } else {
+    order.push_back(parts[0]);
+  }
+  order.push_back(chain);
+  order.push_back(lane);
+  sketch.reorder(s, order);
+  const StageId partial = sketch.rfactor(s, factored);
+  if (!sketch.ok()) return partial;
+
+  // The partial results of a stage at root are computed inside its spatial loops, those of an
+  // attached one or of a single element beside it.
+  const Stage& final_stage = sketch.stage(s);
+  LoopId inside = kNoLoop;
+  for (LoopId l : final_stage.order) {
+    if (!final_stage.loops[static_cast<size_t>(l)].reduce) inside = l;
+  }
+  if (shares > 1) {
+    sketch.parallel(partial, parts[0]);
+  } else if (inside != kNoLoop && sketch.stage(partial).attach == AttachKind::Root) {
+    sketch.compute_at(partial, s, inside);
+  }
+  if (!sketch.ok()) return partial;
+  sketch.unroll(partial, chain);
+  sketch.vectorize(partial, lane);
+  if (sketch.stage(partial).attach == AttachKind::At) sketch.registers(partial);
+
+  const std::vector<LoopId> last = sketch.stage(s).order;
+  if (last.size() >= 2) sketch.unroll(s, last[last.size() - 2]);
+  sketch.vectorize(s, last.back());
+  return partial;
+}
+
+void schedule_attached(PartialSketch& sketch, StageId s) {
+  const StageAccess access = analyze_stage(sketch.state(), s);
+  const StageInfo& info = sketch.task().dag.stage(sketch.stage(s).op);
+  if (info.reduce() == nullptr) {
+    std::vector<int> axes;
+    for (int a = 0; a < access.spatial; ++a) axes.push_back(a);
+    vectorize_points(sketch, s, axes);
+    return;
+  }
+  // The last axis of the region that has elements side by side.
+  for (int a = access.spatial - 1; a >= 0; --a) {
+    const size_t i = static_cast<size_t>(a);
+    if (access.extent[i] <= 1) continue;
+    const bool consecutive = access.write_stride[i] == 1 &&
+                             std::all_of(access.reads.begin(), access.reads.end(),
+                                         [&](const ReadAccess& r) { return r.contiguous(a); });
+    if (!consecutive) break;
+    std::vector<LoopId> order = sketch.stage(s).order;
+    std::erase(order, static_cast<LoopId>(a));
+    order.push_back(static_cast<LoopId>(a));
+    sketch.reorder(s, order);
+    if (access.extent[i] <= 4096) sketch.vectorize(s, static_cast<LoopId>(a));
+    const bool alone = std::all_of(access.extent.begin(), access.extent.begin() + access.spatial,
+                                   [&](int64_t e) { return e == 1 || e == access.extent[i]; }) &&
+                       access.spatial_points() == access.extent[i];
+    if (alone && access.extent[i] <= access.lanes * sketch.task().target.vector_registers / 2) {
+      sketch.registers(s);
+    }
+    return;
+  }
+  if (!lane_axes(sketch.state(), s).empty()) reduce_along_lanes(sketch, s);
+}
+
+}  // namespace espalier

@@ -1,0 +1,465 @@
+#include "espalier/search/rules/tiling_nest.h"
+
+#include <algorithm>
+
+#include "espalier/search/rules/nest_tools.h"
+#include "espalier/support/number.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kWindow = 11;  // longest reduction axis that counts as a window
+
+}  // namespace
+
+TilingNest::TilingNest(PartialSketch& sketch, Chooser& chooser, StageId anchor, StageId epilogue)
+    : sketch_(sketch),
+      chooser_(chooser),
+      anchor_(anchor),
+      epilogue_(epilogue),
+      access_(analyze_stage(sketch.state(), anchor)),
+      plan_(plan_tile(sketch.state(), anchor)) {}
+
+bool TilingNest::Order::has(Part p) const {
+  return std::find(parts.begin(), parts.end(), p) != parts.end();
+}
+
+void TilingNest::build() {
+  choose();
+  root_ = fused_ ? epilogue_ : anchor_;
+  split_columns_and_rows();
+  fused_ ? build_fused() : build_rooted();
+}
+
+std::vector<TilingNest::Order> TilingNest::orders() const {
+  const bool has_rows = !rows_.axes.empty();
+  const bool has_others =
+      access_.spatial > static_cast<int>(rows_.axes.size()) + 1 || plan_.vector_group > 0;
+  std::vector<Order> all = {{"O V R", {Part::O, Part::V0, Part::R0}}};
+  if (has_others) all.push_back({"V O R", {Part::V0, Part::O, Part::R0}});
+  if (has_rows) {
+    all.push_back({"O R V", {Part::O, Part::R0, Part::V0}});
+    // BLIS: a panel of columns and a block of the reduction stay in cache for all rows.
+    all.push_back({"V K O R v r", {Part::V0, Part::K0, Part::O, Part::R0, Part::V1, Part::R1}});
+    // Ansor's: a block of the result is combined into by all blocks of the reduction.
+    all.push_back({"O R V r v K", {Part::O, Part::R0, Part::V0, Part::R1, Part::V1, Part::K0}});
+  } else {
+    all.push_back({"V K O", {Part::V0, Part::K0, Part::O}});
+    all.push_back({"O K V", {Part::O, Part::K0, Part::V0}});
+  }
+  const ReduceNode* reduce = sketch_.task().dag.stage(sketch_.stage(anchor_).op).reduce();
+  if (access_.reduce_points() <= 1 || !reduce->combiner.reorderable) {
+    std::erase_if(all, [](const Order& o) { return o.has(Part::K0); });
+  }
+  return all;
+}
+
+int TilingNest::preferred_order(const std::vector<Order>& orders) const {
+  const Target& target = sketch_.task().target;
+  const int bytes = bytes_of(sketch_.task().dag.stage(sketch_.stage(anchor_).op).tensor->dtype);
+  const int64_t panel = panel_bytes(access_, rows_.tile, bytes);
+  auto find = [&](std::string_view name) {
+    for (size_t i = 0; i < orders.size(); ++i) {
+      if (orders[i].name == name) return static_cast<int>(i);
+    }
+    return 0;
+  };
+  // The panel of a column of tiles is read again for every row: it should stay in cache.
+  if (panel > target.l2_bytes / 4 * 3 && !rows_.axes.empty()) return find("V K O R v r");
+  const int64_t all_panels = panel / std::max<int64_t>(1, rows_.tile.cols) * plan_.vector_extent;
+  bool same_for_others = true;
+  for (const ReadPlan& r : plan_.reads) {
+    if (!r.vector) continue;
+    for (const ReadAccess& a : access_.reads) {
+      if (a.number != r.number) continue;
+      for (int axis = 0; axis < access_.spatial; ++axis) {
+        const bool tiled =
+            axis == plan_.vector_axis ||
+            std::find(rows_.axes.begin(), rows_.axes.end(), axis) != rows_.axes.end();
+        if (!tiled && a.uses[static_cast<size_t>(axis)]) same_for_others = false;
+      }
+    }
+  }
+  if (all_panels > target.l2_bytes / 2 && same_for_others) return find("V O R");
+  return find("O V R");
+}
+
+bool TilingNest::wants_pack(const ReadPlan& read) const {
+  // Panels make the reads of a tile consecutive; a weight is repacked once and for all.
+  if (read.constant) return true;
+  int64_t rows = 1;
+  for (int a : rows_.axes) rows *= access_.extent[static_cast<size_t>(a)];
+  return read.stride_bytes >= 512 && rows >= 8 * rows_.tile.rows;
+}
+
+void TilingNest::choose() {
+  rows_ =
+      plan_.rows[static_cast<size_t>(chooser_.choose("rows", static_cast<int>(plan_.rows.size())))];
+  const std::vector<Order> all = orders();
+  order_ = all[static_cast<size_t>(
+      chooser_.choose("order", static_cast<int>(all.size()), preferred_order(all)))];
+  const bool blocked = order_.has(Part::K0);
+  bool variable_pack = false;
+  for (const ReadPlan& read : plan_.reads) {
+    bool pack = read.must_pack;
+    // What changes from call to call and moves with the rows would be copied for nothing.
+    const bool reused = read.constant || !read.rows;
+    if (read.vector && read.packable && !read.must_pack && reused) {
+      pack = chooser_.flag("pack columns", wants_pack(read));
+    }
+    pack_.push_back(pack);
+    variable_pack = variable_pack || (pack && !read.constant);
+  }
+  // Panels of what changes from call to call are packed inside the outer loops, which then belong
+  // to the anchor.
+  const bool can_fuse = epilogue_ >= 0 && !blocked && rows_.axes.size() <= 1;
+  fused_ = can_fuse && chooser_.flag("anchor inside its consumer", !variable_pack);
+  if (order_.has(Part::V1) && !rows_.axes.empty()) {
+    pack_rows_ = chooser_.flag("pack rows", true);
+  }
+  const bool guarded_rows = std::any_of(rows_.axes.begin(), rows_.axes.end(), [&](int a) {
+    return access_.guarded[static_cast<size_t>(a)];
+  });
+  if (guarded_rows) {
+    const int64_t tiles =
+        ceil_div(access_.extent[static_cast<size_t>(rows_.axes[0])], rows_.tile.rows);
+    partition_ = chooser_.flag("partition rows", tiles >= 3);
+  }
+
+  // Small reduction axes become straight code, first those that a guard mentions: where it mentions
+  // the rows as well, it is decided once both are numbers. One that mentions loops further out only
+  // is better off as the bound of a serial loop.
+  std::vector<int> windows;
+  for (bool guarded : {true, false}) {
+    for (int a = access_.axes() - 1; a >= access_.spatial; --a) {
+      const size_t i = static_cast<size_t>(a);
+      const bool small = access_.extent[i] > 1 && access_.extent[i] <= kWindow;
+      if (small && access_.guarded[i] == guarded) windows.push_back(a);
+    }
+  }
+  const int64_t limit = partition_ ? 96 : 192;
+  int64_t copies = rows_.tile.rows * ceil_div(rows_.tile.cols, access_.lanes);
+  int preferred = 0;
+  for (size_t w = 0; w < windows.size(); ++w) {
+    const size_t i = static_cast<size_t>(windows[w]);
+    copies *= access_.extent[i];
+    const bool useful = !access_.guarded[i] || (guarded_rows && w == 0);
+    if (!useful || copies > limit) break;
+    preferred = static_cast<int>(w) + 1;
+  }
+  if (!windows.empty()) {
+    windows.resize(static_cast<size_t>(
+        chooser_.choose("straight windows", static_cast<int>(windows.size()) + 1, preferred)));
+    straight_ = windows;
+  }
+  if (access_.reduce > 1) {
+    const ReduceNode* reduce = sketch_.task().dag.stage(sketch_.stage(anchor_).op).reduce();
+    largest_reduction_first_ =
+        reduce->combiner.reorderable && chooser_.flag("largest reduction outside", false);
+  }
+  unroll_reduction_ = chooser_.flag("unroll the reduction", false);
+}
+
+void TilingNest::split_columns_and_rows() {
+  for (int a = 0; a < access_.spatial; ++a) {
+    const bool row = std::find(rows_.axes.begin(), rows_.axes.end(), a) != rows_.axes.end();
+    if (a != plan_.vector_axis && !row) others_.push_back(static_cast<LoopId>(a));
+  }
+  LoopId cols = static_cast<LoopId>(plan_.vector_axis);
+  if (plan_.vector_group > 0) {
+    const std::vector<LoopId> groups =
+        sketch_.split(root_, cols, {SketchBuilder::fixed(plan_.vector_group)});
+    others_.push_back(groups[0]);
+    cols = groups.back();
+  }
+  const Target& target = sketch_.task().target;
+  const int64_t block = order_.has(Part::K0) ? 256 : access_.reduce_points();
+  const int bytes = bytes_of(sketch_.task().dag.stage(sketch_.stage(anchor_).op).tensor->dtype);
+  std::vector<Num> col_factors, row_factors;
+  if (order_.has(Part::V1)) {
+    // A panel of columns for half of the L3 or, with the rows outside, of the L2 cache.
+    const int64_t cache = order_.has(Part::K0) && order_.parts[0] == Part::V0
+                              ? std::max(target.l2_bytes, target.l3_bytes / 4)
+                              : target.l2_bytes;
+    const int64_t panels = std::max<int64_t>(1, cache / 2 / (block * rows_.tile.cols * bytes));
+    col_factors.push_back(sketch_.slot(
+        SlotKind::Tile, std::min(panels, ceil_div(plan_.vector_extent, rows_.tile.cols))));
+  }
+  cols_ = sketch_.slot(SlotKind::Vector, rows_.tile.cols);
+  col_factors.push_back(cols_);
+  std::vector<LoopId> parts = sketch_.split(root_, cols, col_factors);
+  col_[0] = parts.front();
+  col_[1] = parts.size() == 3 ? parts[1] : kNoLoop;
+  col_[2] = parts.back();
+
+  if (rows_.axes.empty()) return;
+  LoopId row = static_cast<LoopId>(rows_.axes[0]);
+  if (rows_.axes.size() > 1) {
+    row = sketch_.fuse(root_, {rows_.axes.begin(), rows_.axes.end()});
+  }
+  if (order_.has(Part::R1)) {
+    const int64_t tiles =
+        std::max<int64_t>(1, target.l2_bytes / 4 / (block * rows_.tile.rows * bytes));
+    row_factors.push_back(sketch_.slot(
+        SlotKind::Tile, std::min(tiles, ceil_div(sketch_.extent(root_, row), rows_.tile.rows))));
+  }
+  row_factors.push_back(sketch_.slot(SlotKind::Register, rows_.tile.rows));
+  parts = sketch_.split(root_, row, row_factors);
+  row_[0] = parts.front();
+  row_[1] = parts.size() == 3 ? parts[1] : kNoLoop;
+  row_[2] = parts.back();
+}
+
+std::vector<LoopId> TilingNest::reduction_loops(StageId s) const {
+  const Stage& stage = sketch_.stage(s);
+  std::vector<LoopId> loops;
+  for (LoopId l : stage.order) {
+    if (sketch_.loop(s, l).reduce && l != reduction_outer_) loops.push_back(l);
+  }
+  if (largest_reduction_first_) {
+    const auto largest = std::max_element(loops.begin(), loops.end(), [&](LoopId a, LoopId b) {
+      return sketch_.extent(s, a) < sketch_.extent(s, b);
+    });
+    if (largest != loops.end()) std::rotate(loops.begin(), largest, largest + 1);
+  }
+  return loops;
+}
+
+void TilingNest::order_outer_loops() {
+  for (Part p : order_.parts) {
+    switch (p) {
+      case Part::O: outer_.insert(outer_.end(), others_.begin(), others_.end()); break;
+      case Part::V0: outer_.push_back(col_[0]); break;
+      case Part::R0: outer_.push_back(row_[0]); break;
+      case Part::K0: outer_.push_back(reduction_outer_); break;
+      case Part::V1: outer_.push_back(col_[1]); break;
+      case Part::R1: outer_.push_back(row_[1]); break;
+    }
+  }
+  std::erase(outer_, kNoLoop);
+  std::vector<LoopId> order = outer_;
+  for (LoopId l : reduction_loops(root_)) order.push_back(l);
+  if (row_[2] != kNoLoop) order.push_back(row_[2]);
+  order.push_back(col_[2]);
+  sketch_.reorder(root_, order);
+  tile_loop_ = outer_.back();
+
+  // Threads share the spatial loops below the blocks of the reduction and above what is packed
+  // inside them; a partitioned loop keeps its own counter.
+  size_t from = 0, to = outer_.size();
+  for (size_t i = 0; i < outer_.size(); ++i) {
+    if (outer_[i] == reduction_outer_ && order_.parts.back() != Part::K0) from = i + 1;
+    if (outer_[i] == reduction_outer_ && order_.parts.back() == Part::K0) to = std::min(to, i);
+    if (partition_ && outer_[i] == row_[0]) to = std::min(to, i);
+    if (pack_rows_ && outer_[i] == row_[0]) to = std::min(to, i + 1);
+  }
+  bool packs_inside = false;
+  for (size_t i = 0; i < pack_.size(); ++i) {
+    packs_inside = packs_inside || (pack_[i] && !plan_.reads[i].constant);
+  }
+  const auto cols_at = std::find(outer_.begin(), outer_.end(), col_[0]) - outer_.begin();
+  if (packs_inside && !fused_ && from <= static_cast<size_t>(cols_at)) {
+    to = std::min(to, static_cast<size_t>(cols_at) + 1);
+  }
+  if (from >= to) return;
+  const auto begin = outer_.begin() + static_cast<std::ptrdiff_t>(from);
+  std::vector<LoopId> shared(begin, outer_.begin() + static_cast<std::ptrdiff_t>(to));
+  const std::vector<LoopId> before = shared;
+  parallelize(sketch_, root_, &shared, work_of(sketch_.state(), anchor_), chooser_);
+  const size_t fused = before.size() - shared.size() + 1;
+  for (size_t i = 0; i < fused && !shared.empty(); ++i) {
+    // Whatever named a loop that is now part of the fused one means that one.
+    for (LoopId* l : {&tile_loop_, &row_[0], &row_[1], &col_[0], &col_[1]}) {
+      if (*l == before[i]) *l = shared[0];
+    }
+  }
+  outer_.erase(begin, begin + static_cast<std::ptrdiff_t>(before.size()));
+  outer_.insert(outer_.begin() + static_cast<std::ptrdiff_t>(from), shared.begin(), shared.end());
+}
+
+void TilingNest::pack_at_root(const ReadPlan& read) {
+  // [what other axes use, blocks of columns, what the reduction uses, columns of a block]
+  const StageRead& source = sketch_.stage(anchor_).reads[static_cast<size_t>(read.number)];
+  std::vector<LayoutEntry> outside, inside;
+  int16_t cut = 0;
+  for (size_t d = 0; d < source.linear.size(); ++d) {
+    const std::vector<int64_t>& coef = source.linear[d].coef;
+    bool columns = false, reduction = false;
+    for (size_t a = 0; a < coef.size(); ++a) {
+      if (coef[a] == 0) continue;
+      columns = columns || static_cast<int>(a) == plan_.vector_axis;
+      reduction = reduction || static_cast<int>(a) >= access_.spatial;
+    }
+    LayoutEntry entry;
+    entry.kind = LayoutEntry::Kind::Dim;
+    entry.index = static_cast<int16_t>(d);
+    if (columns) {
+      cut = entry.index;
+    } else {
+      (reduction ? inside : outside).push_back(entry);
+    }
+  }
+  std::vector<LayoutEntry> layout = outside;
+  LayoutEntry block;
+  block.index = cut;
+  block.block = cols_;
+  block.kind = LayoutEntry::Kind::DimOuter;
+  layout.push_back(block);
+  layout.insert(layout.end(), inside.begin(), inside.end());
+  block.kind = LayoutEntry::Kind::DimInner;
+  layout.push_back(block);
+  if (read.constant) {
+    sketch_.pack_constant(anchor_, read.number, layout);
+    return;
+  }
+  const StageId copy = sketch_.cache_read(anchor_, read.number, kNoLoop, layout);
+  if (!sketch_.ok()) return;
+  sketch_.vectorize(copy, innermost(sketch_.stage(copy)));
+  if (sketch_.task().threads > 1) sketch_.parallel(copy, sketch_.stage(copy).order[0]);
+}
+
+void TilingNest::pack_at_loop(const ReadPlan& read, LoopId at, LoopId last) {
+  const ReadAccess* access = nullptr;
+  for (const ReadAccess& r : access_.reads) {
+    if (r.number == read.number) access = &r;
+  }
+  const Stage& stage = sketch_.stage(anchor_);
+  std::vector<LayoutEntry> layout;
+  for (LoopId l : loops_below(stage, at)) {
+    bool used = false;
+    for (int a : axes_of_loop(stage, l)) used = used || access->uses[static_cast<size_t>(a)];
+    if (!used || l == last) continue;
+    layout.push_back({LayoutEntry::Kind::Loop, l, {}});
+  }
+  layout.push_back({LayoutEntry::Kind::Loop, last, {}});
+  const StageId copy = sketch_.cache_read(anchor_, read.number, at, layout);
+  if (!sketch_.ok()) return;
+  // Lanes along what lies side by side in the source if that is the last loop, else along the
+  // loop that does; stores of a panel may be strided, loads should not be.
+  sketch_.vectorize(copy, innermost(sketch_.stage(copy)));
+  const bool outside_threads = std::any_of(outer_.begin(), outer_.end(), [&](LoopId l) {
+    return sketch_.loop(anchor_, l).parallel &&
+           std::find(outer_.begin(), outer_.end(), l) > std::find(outer_.begin(), outer_.end(), at);
+  });
+  if (outside_threads && sketch_.stage(copy).order.size() > 1) {
+    sketch_.parallel(copy, sketch_.stage(copy).order[0]);
+  }
+}
+
+void TilingNest::finish_tile(StageId s, LoopId rows, LoopId cols) {
+  if (rows != kNoLoop) sketch_.unroll(s, rows);
+  sketch_.vectorize(s, cols);
+}
+
+void TilingNest::finish_reduction(StageId s) {
+  for (int a : straight_) {
+    const LoopId l = static_cast<LoopId>(a);
+    // An axis that was cut into blocks is no window any more.
+    if (sketch_.loop(s, l).state == LoopState::Leaf) sketch_.unroll(s, l);
+  }
+}
+
+void TilingNest::build_rooted() {
+  // The largest reduction axis is the one that is cut.
+  LoopId largest = kNoLoop;
+  for (int a = access_.spatial; a < access_.axes(); ++a) {
+    const LoopId l = static_cast<LoopId>(a);
+    if (largest == kNoLoop || sketch_.extent(anchor_, l) > sketch_.extent(anchor_, largest)) {
+      largest = l;
+    }
+  }
+  if (order_.has(Part::K0)) {
+    const int64_t extent = sketch_.extent(anchor_, largest);
+    const int64_t others = std::max<int64_t>(1, access_.reduce_points() / extent);
+    const int64_t block = std::clamp<int64_t>(256 / others, 1, extent);
+    // Blocks of equal size.
+    const int64_t start = ceil_div(extent, ceil_div(extent, block));
+    const std::vector<LoopId> parts =
+        sketch_.split(anchor_, largest, {sketch_.slot(SlotKind::Tile, start)});
+    reduction_outer_ = parts[0];
+    largest = parts[1];
+  }
+  if (unroll_reduction_) {
+    const std::vector<LoopId> reduction = reduction_loops(anchor_);
+    const LoopId last = largest_reduction_first_ ? largest : reduction.back();
+    const std::vector<LoopId> parts =
+        sketch_.split(anchor_, last, {sketch_.slot(SlotKind::Register, 2)});
+    sketch_.unroll(anchor_, parts[1]);
+  }
+  order_outer_loops();
+
+  for (size_t i = 0; i < pack_.size(); ++i) {
+    const ReadPlan& read = plan_.reads[i];
+    if (!pack_[i]) continue;
+    const LoopId at =
+        order_.parts.size() > 1 && order_.parts[1] == Part::K0 ? reduction_outer_ : col_[0];
+    const auto rows_at = std::find(outer_.begin(), outer_.end(), row_[0]);
+    const auto pack_at = std::find(outer_.begin(), outer_.end(), at);
+    const bool reused = row_[0] != kNoLoop && pack_at < rows_at;
+    if (read.constant || !reused) {
+      pack_at_root(read);
+    } else {
+      pack_at_loop(read, at, col_[2]);
+    }
+  }
+  if (pack_rows_) {
+    for (const ReadPlan& read : plan_.reads) {
+      if (read.rows && !read.vector && !read.constant) pack_at_loop(read, row_[0], row_[2]);
+    }
+  }
+  const StageId accumulator = sketch_.cache_write(anchor_, tile_loop_);
+  if (!sketch_.ok()) return;
+  finish_reduction(accumulator);
+  finish_tile(accumulator, row_[2], col_[2]);
+  sketch_.registers(accumulator);
+  // The fresh loops that write the tile back, in the order of those that they mirror.
+  const std::vector<LoopId> back = loops_below(sketch_.stage(anchor_), tile_loop_);
+  if (partition_) sketch_.annotate(anchor_, row_[0], Annotation::Partition);
+
+  if (epilogue_ >= 0) {
+    sketch_.compute_after(epilogue_, anchor_, tile_loop_);
+    if (!sketch_.ok()) return;
+    const std::vector<LoopId>& loops = sketch_.stage(epilogue_).order;
+    if (loops.size() > 1) sketch_.unroll(epilogue_, loops[loops.size() - 2]);
+    if (!loops.empty()) sketch_.vectorize(epilogue_, loops.back());
+    if (!order_.has(Part::K0)) {
+      sketch_.store_at(anchor_, anchor_, tile_loop_);
+    } else {
+      // Partial sums are kept where the result will be, if that can hold them.
+      const SketchBuilder::Mark mark = sketch_.mark();
+      sketch_.share(anchor_, epilogue_);
+      if (!sketch_.ok()) sketch_.rewind(mark);
+    }
+  }
+  finish_tile(anchor_, back.size() > 1 ? back[back.size() - 2] : kNoLoop, back.back());
+}
+
+void TilingNest::build_fused() {
+  order_outer_loops();
+  sketch_.compute_at(anchor_, epilogue_, tile_loop_);
+  const LoopId cols = static_cast<LoopId>(plan_.vector_axis);
+  const LoopId rows = rows_.axes.empty() ? kNoLoop : static_cast<LoopId>(rows_.axes[0]);
+  if (unroll_reduction_) {
+    const std::vector<LoopId> parts = sketch_.split(anchor_, reduction_loops(anchor_).back(),
+                                                    {sketch_.slot(SlotKind::Register, 2)});
+    sketch_.unroll(anchor_, parts[1]);
+  }
+  std::vector<LoopId> order;
+  for (LoopId l : sketch_.stage(anchor_).order) {
+    if (!sketch_.loop(anchor_, l).reduce && l != rows && l != cols) order.push_back(l);
+  }
+  for (LoopId l : reduction_loops(anchor_)) order.push_back(l);
+  if (rows != kNoLoop) order.push_back(rows);
+  order.push_back(cols);
+  sketch_.reorder(anchor_, order);
+  for (size_t i = 0; i < pack_.size(); ++i) {
+    if (pack_[i]) pack_at_root(plan_.reads[i]);
+  }
+  finish_reduction(anchor_);
+  finish_tile(anchor_, rows, cols);
+  sketch_.registers(anchor_);
+  finish_tile(epilogue_, row_[2], col_[2]);
+  if (partition_) sketch_.annotate(epilogue_, row_[0], Annotation::Partition);
+}
+
+}  // namespace espalier

@@ -1,0 +1,82 @@
+// Points whose source lies side by side along another axis than the result: tiles of both axes, so
+// that each cache line that is read or written is used up while it is near.
+#include <algorithm>
+
+#include "espalier/search/rules/nest_tools.h"
+#include "espalier/support/number.h"
+
+namespace espalier {
+namespace {
+
+struct Axes {
+  int writes = -1;  // elements side by side in the result
+  int reads = -1;   // and in a source; -1: the same, or none
+};
+
+Axes find_axes(const StageAccess& access) {
+  Axes axes;
+  for (int a = access.spatial - 1; a >= 0 && axes.writes < 0; --a) {
+    if (access.extent[static_cast<size_t>(a)] > 1) axes.writes = a;
+  }
+  if (axes.writes < 0) return axes;
+  for (const ReadAccess& r : access.reads) {
+    if (r.contiguous(axes.writes)) continue;
+    for (int a = 0; a < access.spatial; ++a) {
+      const size_t i = static_cast<size_t>(a);
+      if (a != axes.writes && access.extent[i] > 1 && r.linear[i] && r.stride[i] == 1) {
+        axes.reads = a;
+      }
+    }
+  }
+  return axes;
+}
+
+class TransposeRule final : public SketchRule {
+ public:
+  std::string_view name() const override { return "transpose"; }
+
+  double suits(const PartialSketch& sketch, StageId s) const override {
+    if (sketch.task().dag.stage(sketch.stage(s).op).reduce() != nullptr) return 0;
+    return find_axes(analyze_stage(sketch.state(), s)).reads >= 0 ? 15 : 0;
+  }
+
+  void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {
+    const StageAccess access = analyze_stage(sketch.state(), s);
+    const double work = work_of(sketch.state(), s);
+    const Axes axes = find_axes(access);
+    // Lanes along the result gather what they read; along the source they scatter what they write.
+    const bool scatter = chooser.flag("lanes along the source", false);
+    const bool source_outside = chooser.flag("source outside", false);
+    auto cut = [&](int axis, bool lanes) {
+      const int64_t extent = access.extent[static_cast<size_t>(axis)];
+      const int64_t start = std::min<int64_t>(extent, access.lanes);
+      return sketch.split(s, static_cast<LoopId>(axis),
+                          {sketch.slot(lanes ? SlotKind::Vector : SlotKind::Register, start)});
+    };
+    const std::vector<LoopId> writes = cut(axes.writes, !scatter);
+    const std::vector<LoopId> reads = cut(axes.reads, scatter);
+
+    std::vector<LoopId> outer;
+    for (int a = 0; a < access.spatial; ++a) {
+      if (a != axes.writes && a != axes.reads) outer.push_back(static_cast<LoopId>(a));
+    }
+    outer.push_back(source_outside ? reads[0] : writes[0]);
+    outer.push_back(source_outside ? writes[0] : reads[0]);
+    std::vector<LoopId> order = outer;
+    order.push_back(scatter ? writes[1] : reads[1]);
+    order.push_back(scatter ? reads[1] : writes[1]);
+    sketch.reorder(s, order);
+    parallelize(sketch, s, &outer, work, chooser);
+    if (chooser.flag("unroll the tile", true)) sketch.unroll(s, order[order.size() - 2]);
+    sketch.vectorize(s, order.back());
+    sketch.finish(s);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const SketchRule> make_transpose_rule() {
+  return std::make_shared<TransposeRule>();
+}
+
+}  // namespace espalier
