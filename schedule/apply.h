@@ -31,8 +31,8 @@ class StepApplier {
   Outcome on(const PadStep& step);
 
   // Checks: nothing when all is well.
-  Outcome check_stage(StageId s) const;             // exists and is computed
-  Outcome check_leaf(StageId s, LoopId l) const;    // exists, is a loop of the nest
+  Outcome check_stage(StageId s) const;           // exists and is computed
+  Outcome check_leaf(StageId s, LoopId l) const;  // exists, is a loop of the nest
   Outcome check_attach_loop(StageId s, LoopId l) const;
   Outcome check_registers(StageId s) const;
   bool reorderable(const Stage& stage) const;
@@ -51,8 +51,8 @@ class StepApplier {
   // Changes.
   Stage& edit(StageId s);
   StageId add_stage(std::shared_ptr<Stage> stage, StageId before);
-  // What was attached at the moved loops of `from`, and what is bound to any of its loops, points at
-  // `to`, where the loops have the same ids.
+  // What was attached at the moved loops of `from`, and what is bound to any of its loops, points
+  // at `to`, where the loops have the same ids.
   void rebind(StageId from, StageId to, std::span<const LoopId> moved);
   void rename_attach_loop(StageId s, LoopId from, LoopId to);
   Outcome add_copy(StageId s, int16_t read, LoopId loop, const std::vector<LayoutEntry>& layout,

@@ -81,8 +81,7 @@ StepApplier::Outcome StepApplier::on(const AnnotateStep& step) {
       return std::nullopt;
     }
     case Annotation::NonTemporal:
-    case Annotation::Registers:
-      break;
+    case Annotation::Registers: break;
   }
   return std::nullopt;
 }

@@ -1,4 +1,5 @@
-// compute_at, compute_root, compute_after, store_at, share: where a stage runs and keeps its values.
+// compute_at, compute_root, compute_after, store_at, share: where a stage runs and keeps its
+// values.
 #include <algorithm>
 
 #include "espalier/schedule/apply.h"

@@ -18,8 +18,7 @@ StepApplier::Outcome StepApplier::on(const PackConstantStep& step) {
 }
 
 StepApplier::Outcome StepApplier::add_copy(StageId s, int16_t number, LoopId at,
-                                           const std::vector<LayoutEntry>& layout,
-                                           StageRole role) {
+                                           const std::vector<LayoutEntry>& layout, StageRole role) {
   if (Outcome r = check_stage(s)) return r;
   const Stage& before = stage(s);
   if (number < 0 || static_cast<size_t>(number) >= before.reads.size() ||
@@ -121,9 +120,10 @@ StepApplier::Outcome StepApplier::add_copy(StageId s, int16_t number, LoopId at,
     if (entry.kind != LayoutEntry::Kind::Loop) {
       const size_t d = static_cast<size_t>(entry.index);
       Loop dim;
-      dim.extent = entry.kind == LayoutEntry::Kind::Dim        ? width[d]
-                   : entry.kind == LayoutEntry::Kind::DimInner ? block[d]
-                                                               : (width[d] + block[d] - 1) / block[d];
+      dim.extent = entry.kind == LayoutEntry::Kind::Dim ? width[d]
+                   : entry.kind == LayoutEntry::Kind::DimInner
+                       ? block[d]
+                       : (width[d] + block[d] - 1) / block[d];
       l = static_cast<LoopId>(copy->loops.size());
       copy->loops.push_back(dim);
     }

@@ -5,8 +5,8 @@
 
 namespace espalier {
 
-// Stages attached at a moved loop follow it. A bound loop of any stage is known in `to` as well, with
-// the same value, and only there once it has moved.
+// Stages attached at a moved loop follow it. A bound loop of any stage is known in `to` as well,
+// with the same value, and only there once it has moved.
 void StepApplier::rebind(StageId from, StageId to, std::span<const LoopId> moved) {
   auto follows = [&](LoopId l) { return std::find(moved.begin(), moved.end(), l) != moved.end(); };
   for (StageId t = 0; t < state_.size(); ++t) {
@@ -60,14 +60,15 @@ StepApplier::Outcome StepApplier::on(const CacheWriteStep& step) {
     if (Outcome r = check_attach_loop(step.stage, step.loop)) return r;
   }
   const Stage& before = stage(step.stage);
-  if (before.role != StageRole::Compute || before.attach == AttachKind::After ||
-      before.registers || before.shares >= 0) {
+  if (before.role != StageRole::Compute || before.attach == AttachKind::After || before.registers ||
+      before.shares >= 0) {
     return reject(RejectionCode::NotAccumulating, step.stage);
   }
   if (!before.stored_at_root && before.store_stage == step.stage) {
     return reject(RejectionCode::NotAccumulating, step.stage);
   }
-  const size_t keep = step.loop == kNoLoop ? 0 : static_cast<size_t>(position(before, step.loop)) + 1;
+  const size_t keep =
+      step.loop == kNoLoop ? 0 : static_cast<size_t>(position(before, step.loop)) + 1;
   for (size_t i = 0; i < before.order.size(); ++i) {
     const Loop& l = loop(before, before.order[i]);
     if (i < keep && l.reduce && !reorderable(before)) {
@@ -89,8 +90,8 @@ StepApplier::Outcome StepApplier::on(const CacheWriteStep& step) {
 
   auto accumulator = std::make_shared<Stage>(before);
   accumulator->role = StageRole::Accumulate;
-  accumulator->attach = step.loop == kNoLoop && before.attach == AttachKind::Root ? AttachKind::Root
-                                                                                   : AttachKind::At;
+  accumulator->attach =
+      step.loop == kNoLoop && before.attach == AttachKind::Root ? AttachKind::Root : AttachKind::At;
   accumulator->attach_stage = step.loop == kNoLoop ? before.attach_stage : step.stage;
   accumulator->attach_loop = step.loop == kNoLoop ? before.attach_loop : step.loop;
   accumulator->stored_at_root = accumulator->attach == AttachKind::Root;

@@ -20,8 +20,7 @@ StepApplier::Outcome StepApplier::on(const SplitStep& step) {
   if (step.factors.empty()) return reject(RejectionCode::BadFactor, step.stage, step.loop);
   int64_t product = 1;
   for (const Num& f : step.factors) {
-    const std::optional<int64_t> next =
-        f.value < 1 ? std::nullopt : checked_mul(product, f.value);
+    const std::optional<int64_t> next = f.value < 1 ? std::nullopt : checked_mul(product, f.value);
     // A factor may exceed the extent (the rest is tail), but not without bound.
     if (!next || *next > (int64_t{1} << 40)) {
       return reject(RejectionCode::BadFactor, step.stage, step.loop, f.value, whole.extent);
@@ -94,7 +93,8 @@ StepApplier::Outcome StepApplier::on(const FuseStep& step) {
     st.loops[static_cast<size_t>(l)].relation = relation;
   }
   st.relations.push_back({true, fused, step.loops});
-  st.order.erase(st.order.begin() + at, st.order.begin() + at + static_cast<int>(step.loops.size()));
+  st.order.erase(st.order.begin() + at,
+                 st.order.begin() + at + static_cast<int>(step.loops.size()));
   st.order.insert(st.order.begin() + at, fused);
   rename_attach_loop(step.stage, step.loops.back(), fused);
   return std::nullopt;

@@ -59,8 +59,8 @@ Linear Coordinates::quotient_of(bool modulo, Linear value, int64_t divisor) {
     result = std::move(whole);
   }
   Quotient q{modulo, std::move(rest), divisor};
-  size_t i = static_cast<size_t>(std::find(quotients_.begin(), quotients_.end(), q) -
-                                 quotients_.begin());
+  size_t i =
+      static_cast<size_t>(std::find(quotients_.begin(), quotients_.end(), q) - quotients_.begin());
   if (i == quotients_.size()) quotients_.push_back(std::move(q));
   result.add(Linear::of_atom((uint64_t{1} << 63) | i));
   return result;
@@ -70,12 +70,9 @@ Linear Coordinates::loop_value(StageId s, LoopId l) {
   const Stage& stage = state_.stage(s);
   const Loop& loop = stage.loops[static_cast<size_t>(l)];
   switch (loop.state) {
-    case LoopState::Leaf:
-      return loop.extent == 1 ? Linear(0) : Linear::of_atom(leaf_atom(s, l));
-    case LoopState::Bound:
-      return loop_value(loop.bound_stage, loop.bound_loop);
-    case LoopState::Absent:
-      return Linear(0);
+    case LoopState::Leaf: return loop.extent == 1 ? Linear(0) : Linear::of_atom(leaf_atom(s, l));
+    case LoopState::Bound: return loop_value(loop.bound_stage, loop.bound_loop);
+    case LoopState::Absent: return Linear(0);
     case LoopState::Split: {
       const Relation& r = stage.relations[static_cast<size_t>(loop.relation)];
       Linear value;
@@ -201,12 +198,9 @@ Coordinates::Side Coordinates::side(const Boundary& b, StageId s, LoopId l) cons
   const Stage& stage = state_.stage(s);
   const Loop& loop = stage.loops[static_cast<size_t>(l)];
   switch (loop.state) {
-    case LoopState::Leaf:
-      return encloses(b, s, l) ? Side::Outside : Side::Inside;
-    case LoopState::Bound:
-      return side(b, loop.bound_stage, loop.bound_loop);
-    case LoopState::Absent:
-      return Side::Outside;
+    case LoopState::Leaf: return encloses(b, s, l) ? Side::Outside : Side::Inside;
+    case LoopState::Bound: return side(b, loop.bound_stage, loop.bound_loop);
+    case LoopState::Absent: return Side::Outside;
     case LoopState::Split: {
       const Relation& r = stage.relations[static_cast<size_t>(loop.relation)];
       Side result = side(b, s, r.parts[0]);
@@ -227,10 +221,9 @@ Span Coordinates::divide(Span v, int64_t divisor) {
       std::all_of(v.base.terms.begin(), v.base.terms.end(),
                   [&](const LinearTerm& t) { return t.coef % v.width == 0; });
   const bool aligned = aligned_terms && v.base.offset % v.width == 0;
-  const bool whole_rows =
-      v.base.offset % divisor == 0 &&
-      std::all_of(v.base.terms.begin(), v.base.terms.end(),
-                  [&](const LinearTerm& t) { return t.coef % divisor == 0; });
+  const bool whole_rows = v.base.offset % divisor == 0 &&
+                          std::all_of(v.base.terms.begin(), v.base.terms.end(),
+                                      [&](const LinearTerm& t) { return t.coef % divisor == 0; });
   int64_t width = 0;
   if (whole_rows) {
     width = (v.width + divisor - 1) / divisor;
@@ -259,17 +252,14 @@ Span Coordinates::loop_span(const Boundary& b, StageId s, LoopId l) {
   const Stage& stage = state_.stage(s);
   const Loop& loop = stage.loops[static_cast<size_t>(l)];
   switch (side(b, s, l)) {
-    case Side::Outside:
-      return {loop_value(s, l), 1};
+    case Side::Outside: return {loop_value(s, l), 1};
     case Side::Inside:
       if (loop.state != LoopState::Bound) return {Linear(0), std::max<int64_t>(1, loop.extent)};
       return loop_span(b, loop.bound_stage, loop.bound_loop);
-    case Side::Mixed:
-      break;
+    case Side::Mixed: break;
   }
   switch (loop.state) {
-    case LoopState::Bound:
-      return loop_span(b, loop.bound_stage, loop.bound_loop);
+    case LoopState::Bound: return loop_span(b, loop.bound_stage, loop.bound_loop);
     case LoopState::Split: {
       const Relation& r = stage.relations[static_cast<size_t>(loop.relation)];
       Span result;
@@ -292,8 +282,7 @@ Span Coordinates::loop_span(const Boundary& b, StageId s, LoopId l) {
       if (i > 0) v = modulo(std::move(v), std::max<int64_t>(1, loop.extent));
       return v;
     }
-    default:
-      ESP_UNREACHABLE();
+    default: ESP_UNREACHABLE();
   }
 }
 
@@ -310,8 +299,7 @@ Span Coordinates::axis_span(const Boundary& b, StageId s, int axis) {
 }
 
 Span Coordinates::index_span(const Boundary& b, StageId s, const StageRead& r, int dim) {
-  const int64_t extent =
-      state_.dag().stage(r.producer).tensor->shape[static_cast<size_t>(dim)];
+  const int64_t extent = state_.dag().stage(r.producer).tensor->shape[static_cast<size_t>(dim)];
   const LinearIndex& index = r.linear[static_cast<size_t>(dim)];
   Span whole{Linear(0), std::max<int64_t>(1, extent)};
   if (!index.affine) return whole;
@@ -339,8 +327,8 @@ Span Coordinates::region_span(const Boundary& b, StageId s, int axis) {
     if (reader.attach == AttachKind::Inlined) continue;
     for (const StageRead& r : reader.reads) {
       if (r.source != s) continue;
-      Span span = r.kind == StageRead::Kind::Loops ? axis_span(b, c, axis)
-                                                   : index_span(b, c, r, axis);
+      Span span =
+          r.kind == StageRead::Kind::Loops ? axis_span(b, c, axis) : index_span(b, c, r, axis);
       if (span.width >= extent) return whole;
       if (first) {
         result = std::move(span);

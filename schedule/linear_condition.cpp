@@ -76,8 +76,7 @@ std::optional<LinearCondition> as_linear_condition(const Expr& cond) {
       accumulate(sum, b->a, 1);
       accumulate(sum, b->b, -1);
       break;
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
   if (b->op == BinaryOp::Lt || b->op == BinaryOp::Gt) sum.offset -= 1;
   std::erase_if(sum.terms, [](const auto& t) { return t.second == 0; });

@@ -13,16 +13,15 @@ constexpr double kMaxCodeSize = 100000;  // instructions, roughly: seconds of co
 
 bool reads_buffer(const Stmt& s, const Buffer& b) {
   bool found = false;
-  visit(s, [&](const Stmt&) { return !found; },
-        [&](const Expr& e) {
-          const LoadNode* load = e.as<LoadNode>();
-          if (load != nullptr && load->buffer.get() == b.get()) found = true;
-          return !found;
-        });
+  visit(
+      s, [&](const Stmt&) { return !found; },
+      [&](const Expr& e) {
+        const LoadNode* load = e.as<LoadNode>();
+        if (load != nullptr && load->buffer.get() == b.get()) found = true;
+        return !found;
+      });
   return found;
 }
-
-Stmt finish(const Stmt& body) { return body ? resolve_tails(simplify(body)) : body; }
 
 }  // namespace
 
@@ -52,6 +51,13 @@ Result<LoweredKernel> lower(const State& state) {
       main = make_allocate(buffer, main);
     }
   }
+
+  std::vector<Buffer> filled;
+  for (StageId s : order) {
+    if (!state.stage(s).layout.empty()) filled.push_back(context.buffer(s));
+  }
+  const int lanes = std::max(1, state.task().target.vector_bits / 32);
+  auto finish = [&](const Stmt& body) { return resolve_tails(simplify(body), filled, lanes); };
 
   LoweredKernel kernel;
   kernel.main.name = "main";

@@ -57,8 +57,7 @@ Buffer LowerContext::buffer(StageId s) {
   BufferScope scope = BufferScope::Workspace;
   int64_t elements = 1;
   for (int64_t e : st.storage_extent) elements *= std::max<int64_t>(1, e);
-  if (st.role == StageRole::Input || st.role == StageRole::Pack ||
-      (whole && info(s).is_output)) {
+  if (st.role == StageRole::Input || st.role == StageRole::Pack || (whole && info(s).is_output)) {
     scope = BufferScope::Param;
   } else if (st.registers) {
     scope = BufferScope::Register;
@@ -115,8 +114,7 @@ std::vector<Expr> LowerContext::axis_exprs(StageId s) {
 Expr LowerContext::serve(StageId s, const StageRead& r, const std::vector<Expr>& indices) {
   const Stage& source = stage(r.source);
   switch (r.kind) {
-    case StageRead::Kind::Loops:
-      return read_loops(s, r);
+    case StageRead::Kind::Loops: return read_loops(s, r);
     case StageRead::Kind::Element: {
       std::vector<Expr> index;
       for (size_t d = 0; d < indices.size(); ++d) {
@@ -136,8 +134,10 @@ Expr LowerContext::serve(StageId s, const StageRead& r, const std::vector<Expr>&
         }
         Expr i = subtract(indices[static_cast<size_t>(entry.index)],
                           coordinates_.packed_base(r.source, s, r, entry.index));
-        if (entry.kind == LayoutEntry::Kind::DimOuter) i = floordiv(i, make_index(entry.block.value));
-        if (entry.kind == LayoutEntry::Kind::DimInner) i = floormod(i, make_index(entry.block.value));
+        if (entry.kind == LayoutEntry::Kind::DimOuter)
+          i = floordiv(i, make_index(entry.block.value));
+        if (entry.kind == LayoutEntry::Kind::DimInner)
+          i = floormod(i, make_index(entry.block.value));
         index.push_back(simplify(i, bounds_));
       }
       return make_load(buffer(r.source), std::move(index));
@@ -166,7 +166,8 @@ Expr LowerContext::resolve(const Expr& e, StageId s, int op, const std::vector<E
       const Access& access = definition.accesses[number];
       if (state_.dag().stage(access.producer).tensor.get() != read->tensor.get()) continue;
       if (std::equal(access.indices.begin(), access.indices.end(), read->indices.begin(),
-                     read->indices.end(), [](const Expr& a, const Expr& b) { return equal(a, b); })) {
+                     read->indices.end(),
+                     [](const Expr& a, const Expr& b) { return equal(a, b); })) {
         break;
       }
     }
@@ -404,11 +405,12 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     add_guard(out, s, value < make_index(extent), traits);
   }
   const ReduceNode* reduce = definition.reduce();
-  if (reduce != nullptr && reduce->where.get() != nullptr && !copy && st.role != StageRole::WriteBack &&
-      st.role != StageRole::Final) {
+  if (reduce != nullptr && reduce->where.get() != nullptr && !copy &&
+      st.role != StageRole::WriteBack && st.role != StageRole::Final) {
     std::vector<int16_t> path;
     Guard traits;
-    traits.reduce = true;  // an absent term leaves its element with fewer terms, not without a value
+    traits.reduce =
+        true;  // an absent term leaves its element with fewer terms, not without a value
     for (const Expr& absent : conjuncts(reduce->where)) {
       if (absent_in_copies(s, absent)) continue;
       add_guard(out, s, resolve(absent, s, st.op, axis_exprs(s), path), traits);

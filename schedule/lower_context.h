@@ -12,10 +12,10 @@ namespace espalier {
 // A condition under which iterations of a stage happen.
 struct Guard {
   Expr cond;
-  int position = -1;    // of the innermost own loop that it mentions, in the stage's order
-  bool reduce = false;  // mentions a reduction loop (own or bound): concerns terms, not elements
-  bool pad = false;     // outside it lie padded elements, which hold the identity
-  bool storage = false; // outside it the stage's buffer has no element
+  int position = -1;     // of the innermost own loop that it mentions, in the stage's order
+  bool reduce = false;   // mentions a reduction loop (own or bound): concerns terms, not elements
+  bool pad = false;      // outside it lie padded elements, which hold the identity
+  bool storage = false;  // outside it the stage's buffer has no element
 };
 
 class LowerContext {

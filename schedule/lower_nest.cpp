@@ -118,7 +118,8 @@ class NestBuilder {
       }
       if (other.attach_stage != s_ || other.attach_loop != l) continue;
       if (other.attach == AttachKind::At) stmts.push_back(lower_nest(context_, t));
-      if (other.attach == AttachKind::After) after.push_back(when_complete(l, lower_nest(context_, t)));
+      if (other.attach == AttachKind::After)
+        after.push_back(when_complete(l, lower_nest(context_, t)));
     }
     if (stmts.empty() && after.empty() && buffers.empty()) return prefetched(l, std::move(body));
     stmts.push_back(std::move(body));

@@ -32,20 +32,20 @@ struct Loop {
   LoopState state = LoopState::Leaf;
   bool reduce = false;
   bool parallel = false, vectorize = false, unroll = false, partition = false;
-  bool region = false;      // an axis relative to the first element of the region computed here
-  int16_t relation = -1;    // split or fuse that consumed it
-  int16_t origin = -1;      // split or fuse that made it; -1: an axis
-  int16_t origin_part = 0;  // which part of the split
+  bool region = false;       // an axis relative to the first element of the region computed here
+  int16_t relation = -1;     // split or fuse that consumed it
+  int16_t origin = -1;       // split or fuse that made it; -1: an axis
+  int16_t origin_part = 0;   // which part of the split
   LoopId copy_of = kNoLoop;  // fresh loops of cache_write and rfactor: the old loop it stands for
   StageId bound_stage = -1;
   LoopId bound_loop = kNoLoop;
-  int32_t prefetch = 0;     // distance in iterations, 0: none
+  int32_t prefetch = 0;  // distance in iterations, 0: none
 };
 
 struct Relation {
   bool is_fuse = false;
-  LoopId whole = kNoLoop;      // split: the loop consumed; fuse: the loop made
-  std::vector<LoopId> parts;   // outermost first
+  LoopId whole = kNoLoop;     // split: the loop consumed; fuse: the loop made
+  std::vector<LoopId> parts;  // outermost first
 };
 
 enum class StageRole : uint8_t {
@@ -68,9 +68,9 @@ struct StageRead {
   // ids here. Packed: a copy, at what its layout says.
   enum class Kind : uint8_t { Element, Loops, Packed } kind = Kind::Element;
   StageId source = -1;
-  int16_t producer = -1;           // DAG stage of the tensor read (Element and Packed)
-  std::vector<int16_t> path;       // access numbers, from the definition through inlined producers
-  std::vector<LinearIndex> linear; // over the axes of the stage's definition (Element and Packed)
+  int16_t producer = -1;            // DAG stage of the tensor read (Element and Packed)
+  std::vector<int16_t> path;        // access numbers, from the definition through inlined producers
+  std::vector<LinearIndex> linear;  // over the axes of the stage's definition (Element and Packed)
 };
 
 struct Stage {
@@ -113,9 +113,9 @@ class State {
   const std::vector<StageId>& execution_order() const { return order_; }
   const Trace& trace() const { return trace_; }  // numbers filled in
 
-  std::string stage_name(StageId s) const;             // unique; "C", "C.acc", "A.pack"
-  std::string loop_name(StageId s, LoopId l) const;    // unique in the stage; "i", "i.0", "i.0_j.0"
-  StageId find_stage(std::string_view name) const;     // -1: none
+  std::string stage_name(StageId s) const;           // unique; "C", "C.acc", "A.pack"
+  std::string loop_name(StageId s, LoopId l) const;  // unique in the stage; "i", "i.0", "i.0_j.0"
+  StageId find_stage(std::string_view name) const;   // -1: none
   LoopId find_loop(StageId s, std::string_view name) const;
 
   // In place; on a rejection the state is as before. `decisions` fill the step's slots.

@@ -31,8 +31,9 @@ Stmt replace_guard(const Stmt& s, const Expr& guard, const Expr& by) {
                      branch->else_case ? replace_guard(branch->else_case, guard, by) : Stmt());
     }
   }
-  return map_children(s, [](const Expr& e) { return e; },
-                      [&](const Stmt& c) { return replace_guard(c, guard, by); });
+  return map_children(
+      s, [](const Expr& e) { return e; },
+      [&](const Stmt& c) { return replace_guard(c, guard, by); });
 }
 
 bool is_empty(const Stmt& s) {
@@ -45,22 +46,27 @@ bool is_empty(const Stmt& s) {
 bool writes_only_its_own(const Stmt& s) {
   std::unordered_set<const BufferNode*> own;
   bool ok = true;
-  visit(s,
-        [&](const Stmt& c) {
-          if (const AllocateNode* a = c.as<AllocateNode>()) own.insert(a->buffer.get());
-          if (const StoreNode* st = c.as<StoreNode>()) ok = ok && own.count(st->buffer.get()) > 0;
-          return ok;
-        },
-        [](const Expr&) { return false; });
+  visit(
+      s,
+      [&](const Stmt& c) {
+        if (const AllocateNode* a = c.as<AllocateNode>()) own.insert(a->buffer.get());
+        if (const StoreNode* st = c.as<StoreNode>()) ok = ok && own.count(st->buffer.get()) > 0;
+        return ok;
+      },
+      [](const Expr&) { return false; });
   return ok;
 }
 
 class TailResolver {
  public:
+  TailResolver(const std::vector<Buffer>& filled, int lanes) : lanes_(lanes) {
+    for (const Buffer& b : filled) filled_.insert(b.get());
+  }
+
   Stmt visit_stmt(const Stmt& s) {
     if (const ForNode* loop = s.as<ForNode>()) return visit_for(*loop, s);
-    return map_children(s, [](const Expr& e) { return e; },
-                        [&](const Stmt& c) { return visit_stmt(c); });
+    return map_children(
+        s, [](const Expr& e) { return e; }, [&](const Stmt& c) { return visit_stmt(c); });
   }
 
  private:
@@ -142,10 +148,10 @@ class TailResolver {
       (loop->tile ? f.tiles : f.serial_inside) = true;
       const Interval r = loop->range;
       const bool known = r.lo > -kFar && r.hi < kFar && std::abs(coef) < kFar;
-      f.inner_min = known && f.inner_min > -kFar ? f.inner_min + std::min(coef * r.lo, coef * r.hi)
-                                                 : -kFar;
-      f.inner_max = known && f.inner_max < kFar ? f.inner_max + std::max(coef * r.lo, coef * r.hi)
-                                                : kFar;
+      f.inner_min =
+          known && f.inner_min > -kFar ? f.inner_min + std::min(coef * r.lo, coef * r.hi) : -kFar;
+      f.inner_max =
+          known && f.inner_max < kFar ? f.inner_max + std::max(coef * r.lo, coef * r.hi) : kFar;
     }
     f.base.offset = linear->offset;
     for (auto it = inner.rbegin(); it != inner.rend(); ++it) {
@@ -229,11 +235,66 @@ class TailResolver {
     // Lanes and straight code need a constant extent.
     min = simplify(min, bounds_without(loop.var));
     Expr extent = simplify(end - min, bounds_without(loop.var));
-    if (is_tile(loop.for_kind) && !is_const_int(extent)) return {};
+    if (is_tile(loop.for_kind)) {
+      int64_t n = 0, whole = 0;
+      if (!is_const_int(extent, &n)) return {};
+      if (loop.for_kind == ForKind::Vectorized && n > 0 && is_const_int(loop.extent, &whole) &&
+          is_const(min, 0) && is_const(loop.min, 0)) {
+        const int64_t rounded = std::min(whole, (n + lanes_ - 1) / lanes_ * lanes_);
+        if (rounded > n && lanes_are_spare(branch->then_case, loop.var, rounded)) {
+          extent = make_index(rounded);
+        }
+      }
+    }
     Stmt body = left.empty() ? branch->then_case : make_if(conjunction(left), branch->then_case);
     Stmt result = make_for(loop.var, min, extent, loop.for_kind, body, loop.partition);
     if (!hoisted.empty()) result = make_if(conjunction(hoisted), result);
     return simplify(result, bounds_without(loop.var));
+  }
+
+  // Lanes [0, extent) of the body touch only elements that exist and that nobody else relies on.
+  bool lanes_are_spare(const Stmt& body, const Var& lane, int64_t extent) const {
+    Bounds all = bounds_;
+    all.set(lane, {0, extent - 1});
+    std::unordered_set<const BufferNode*> written;
+    visit(
+        body,
+        [&](const Stmt& s) {
+          if (const StoreNode* st = s.as<StoreNode>()) written.insert(st->buffer.get());
+          return true;
+        },
+        [](const Expr&) { return false; });
+    bool ok = true;
+    auto within = [&](const Buffer& b, const std::vector<Expr>& indices) {
+      for (size_t d = 0; d < indices.size(); ++d) {
+        const Interval r = all.of(indices[d]);
+        if (r.lo < 0 || r.hi >= b->shape[d]) return false;
+      }
+      return true;
+    };
+    visit(
+        body,
+        [&](const Stmt& s) {
+          if (s.as<ForNode>() != nullptr || s.as<LetNode>() != nullptr ||
+              s.as<IfNode>() != nullptr) {
+            ok = false;
+          }
+          if (const StoreNode* st = s.as<StoreNode>()) {
+            if (st->buffer->scope == BufferScope::Param || !within(st->buffer, st->indices)) {
+              ok = false;
+            }
+          }
+          return ok;
+        },
+        [&](const Expr& e) {
+          const LoadNode* load = e.as<LoadNode>();
+          if (load == nullptr || !mentions(e, lane)) return ok;
+          const bool defined =
+              filled_.count(load->buffer.get()) > 0 || written.count(load->buffer.get()) > 0;
+          if (!defined || !within(load->buffer, load->indices)) ok = false;
+          return ok;
+        });
+    return ok;
   }
 
   // Tiles inside the loop end in the middle of a tile: full tiles first, then the one that is not.
@@ -268,7 +329,8 @@ class TailResolver {
         full = replace_guard(full, f->guard, make_bool(true));
         none = replace_guard(none, f->guard, make_bool(false));
         if (!has_partial) continue;
-        part = replace_guard(part, f->guard, f->inner.rest({}) + make_index(partial) >= make_index(0));
+        part =
+            replace_guard(part, f->guard, f->inner.rest({}) + make_index(partial) >= make_index(0));
       }
       none = simplify(none, bounds_);
       if (writes_only_its_own(none)) none = Stmt();
@@ -281,8 +343,8 @@ class TailResolver {
           return floordiv(rest + make_index(slack), make_index(-coef)) + make_index(1);
         };
         const Expr end = loop.min + loop.extent;
-        const Expr full_end = simplify(
-            espalier::max(loop.min, espalier::min(end, end_where(inner_min))), outside);
+        const Expr full_end =
+            simplify(espalier::max(loop.min, espalier::min(end, end_where(inner_min))), outside);
         Stmt result = make_for(loop.var, loop.min, full_end - loop.min, loop.for_kind, full);
         if (has_partial) {
           const Expr part_end = espalier::min(end, end_where(-partial));
@@ -360,19 +422,20 @@ class TailResolver {
   // Range of `e` over all loops below `body` too.
   Interval with_inner(const Stmt& body, const Expr& e) {
     Bounds all = bounds_;
-    visit(body,
-          [&](const Stmt& s) {
-            if (const ForNode* f = s.as<ForNode>()) {
-              const Interval lo = all.of(f->min);
-              const Interval n = all.of(f->extent);
-              const Interval end = all.of(make_binary(BinaryOp::Add, f->min, f->extent));
-              int64_t last = end.hi == INT64_MAX ? INT64_MAX : end.hi - 1;
-              if (lo.is_point() && n.hi != INT64_MAX) last = std::min(last, lo.lo + n.hi - 1);
-              all.set(f->var, {lo.lo, std::max(lo.lo, last)});
-            }
-            return true;
-          },
-          [](const Expr&) { return false; });
+    visit(
+        body,
+        [&](const Stmt& s) {
+          if (const ForNode* f = s.as<ForNode>()) {
+            const Interval lo = all.of(f->min);
+            const Interval n = all.of(f->extent);
+            const Interval end = all.of(make_binary(BinaryOp::Add, f->min, f->extent));
+            int64_t last = end.hi == INT64_MAX ? INT64_MAX : end.hi - 1;
+            if (lo.is_point() && n.hi != INT64_MAX) last = std::min(last, lo.lo + n.hi - 1);
+            all.set(f->var, {lo.lo, std::max(lo.lo, last)});
+          }
+          return true;
+        },
+        [](const Expr&) { return false; });
     return all.of(e);
   }
 
@@ -383,10 +446,14 @@ class TailResolver {
   }
 
   Bounds bounds_;
+  std::unordered_set<const BufferNode*> filled_;
+  const int lanes_;
 };
 
 }  // namespace
 
-Stmt resolve_tails(const Stmt& s) { return TailResolver().visit_stmt(s); }
+Stmt resolve_tails(const Stmt& s, const std::vector<Buffer>& filled, int lanes) {
+  return TailResolver(filled, lanes).visit_stmt(s);
+}
 
 }  // namespace espalier
