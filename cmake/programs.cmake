@@ -1,17 +1,21 @@
 # What stands above the layers: the command line, examples, benchmarks, integration tests, checks.
 
-# bin/espalier from tools/espalier.
+# bin/espalier from tools/espalier. What it has in common with other programs of ours, options and streams, is a library
+# from tools/command_line, which alone knows CLI11.
 function(espalier_tool)
-  file(GLOB sources CONFIGURE_DEPENDS tools/espalier/*.cpp tools/espalier/*/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
-  if(NOT sources)
-    return()
-  endif()
+  file(GLOB common CONFIGURE_DEPENDS tools/command_line/*.cpp)
+  find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
+  add_library(espalier_command_line STATIC ${common})
+  espalier_options(espalier_command_line)
+  target_include_directories(espalier_command_line PUBLIC ${PROJECT_SOURCE_DIR}/tools)
+  target_include_directories(espalier_command_line SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
+  target_link_libraries(espalier_command_line PUBLIC espalier_support)
+
+  file(GLOB sources CONFIGURE_DEPENDS tools/espalier/*.cpp)
   add_executable(espalier ${sources})
   espalier_options(espalier)
-  find_package(fmt QUIET)
-  target_link_libraries(espalier PRIVATE Espalier::espalier $<TARGET_NAME_IF_EXISTS:espalier_graph>
-                                         $<TARGET_NAME_IF_EXISTS:fmt::fmt>)
+  target_link_libraries(espalier PRIVATE espalier_command_line Espalier::espalier
+                                         $<TARGET_NAME_IF_EXISTS:espalier_graph>)
   set_target_properties(espalier PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS espalier RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   foreach(test IN ITEMS runtime_test search_test transfer_test graph_test)
@@ -88,12 +92,37 @@ function(espalier_benchmarks)
   endforeach()
 endfunction()
 
-# tests/*.cpp make one gtest program; tests/fuzz/NAME.cpp one fuzzer each, which takes --seconds S and --seed N; and
-# tests/*_test.py are run with the tool's path in $ESPALIER.
+# bin/NAME from tests/NAME.cpp for each NAME that ends in _worker: measuring processes that tests spawn.
+function(espalier_test_workers)
+  file(GLOB sources CONFIGURE_DEPENDS tests/*_worker.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    espalier_options(${name})
+    target_link_libraries(${name} PRIVATE espalier_runtime)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+    foreach(test IN ITEMS runtime_test search_test espalier_test)
+      if(TARGET ${test})
+        add_dependencies(${test} ${name})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# tests/*_test.cpp make one gtest program; what stands beside them is a library for it and for tests/fuzz/NAME.cpp, one
+# fuzzer each, which takes --seconds S and --seed N; and tests/*_test.py are run with the tool's path in $ESPALIER.
 function(espalier_integration_tests)
-  file(GLOB sources CONFIGURE_DEPENDS tests/*.cpp)
+  file(GLOB support CONFIGURE_DEPENDS tests/*.cpp)
+  set(sources ${support})
+  list(FILTER sources INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER support EXCLUDE REGEX "(_test|_worker)\\.cpp$")
+  if(support)
+    add_library(espalier_testing STATIC ${support})
+    espalier_options(espalier_testing)
+    target_link_libraries(espalier_testing PUBLIC Espalier::espalier)
+  endif()
   if(sources)
-    espalier_gtest(espalier_test "${sources}" Espalier::espalier)
+    espalier_gtest(espalier_test "${sources}" "$<TARGET_NAME_IF_EXISTS:espalier_testing>;Espalier::espalier")
     target_link_libraries(espalier_test PRIVATE $<TARGET_NAME_IF_EXISTS:espalier_graph>)
     if(TARGET espalier)
       add_dependencies(espalier_test espalier)
@@ -105,7 +134,8 @@ function(espalier_integration_tests)
     get_filename_component(name ${source} NAME_WE)
     add_executable(fuzz_${name} ${source})
     espalier_options(fuzz_${name})
-    target_link_libraries(fuzz_${name} PRIVATE Espalier::espalier $<TARGET_NAME_IF_EXISTS:espalier_graph>)
+    target_link_libraries(fuzz_${name} PRIVATE $<TARGET_NAME_IF_EXISTS:espalier_testing> Espalier::espalier
+                                               $<TARGET_NAME_IF_EXISTS:espalier_graph>)
     set_target_properties(fuzz_${name} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/fuzz)
     add_test(NAME fuzz.${name} COMMAND fuzz_${name} --seconds 5 --seed 1 WORKING_DIRECTORY ${PROJECT_BINARY_DIR})

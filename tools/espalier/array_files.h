@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "command_line/options.h"
 #include "espalier/ir/dag.h"
 #include "espalier/ir/evaluate.h"
-#include "options.h"
 
 namespace espalier::cli {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "console.h"
+#include "command_line/console.h"
+#include "command_line/interrupt.h"
 #include "espalier/codegen/llvm_version.h"
 #include "espalier/support/target.h"
 #include "espalier/support/version.h"
-#include "interrupt.h"
 #include "verb.h"
 
 namespace espalier::cli {

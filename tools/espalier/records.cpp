@@ -2,11 +2,11 @@
 #include <map>
 #include <tuple>
 
+#include "command_line/table.h"
 #include "espalier/search/record_tools.h"
 #include "espalier/support/hash.h"
 #include "espalier/support/json.h"
 #include "espalier/support/number.h"
-#include "table.h"
 #include "task_options.h"
 #include "verb.h"
 

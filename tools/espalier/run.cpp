@@ -9,6 +9,7 @@
 #include "espalier/runtime/kernel.h"
 #include "espalier/runtime/measure.h"
 #include "espalier/runtime/reference.h"
+#include "espalier/search/default_schedule.h"
 #include "espalier/support/json.h"
 #include "espalier/support/number.h"
 #include "schedule_options.h"
@@ -23,7 +24,7 @@ namespace {
 Result<CheckResult> check_with_evaluator(const Task& task, const std::vector<Array>& arguments,
                                          const std::vector<Array>& outputs) {
   ESP_TRY(const std::vector<Array> naive, evaluate(task.dag, arguments));
-  ESP_TRY(const Reference reference, make_reference(task, arguments, default_schedule));
+  ESP_TRY(const Reference reference, make_reference(task, arguments, default_candidate));
   std::vector<ExpectedOutput> expected = reference.expected();
   std::vector<Array> values, bounds;
   for (size_t k = 0; k < expected.size(); ++k) {

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "espalier/search/sketch_space.h"
+#include "espalier/search/default_schedule.h"
 #include "espalier/support/fd.h"
 #include "espalier/support/number.h"
 #include "verb.h"
@@ -56,14 +56,12 @@ Result<ChosenSchedule> ScheduleOptions::choose(const Task& task, Console& consol
     ESP_TRY(database, Database::open(*records_));
     for (const std::string& warning : database.warnings()) console.warn(warning);
   }
-  ESP_TRY(Lookup found, look_up(database, task, default_schedule));
+  ESP_TRY(Lookup found, look_up(database, task, default_candidate));
   for (const std::string& note : found.notes) console.note("note: " + note);
   ChosenSchedule chosen{std::move(found.state), name_of(found.level), {}};
   if (found.record != nullptr) chosen.record = *found.record;
   return chosen;
 }
-
-Candidate default_schedule(const Task& task) { return SketchSpace(task).preferred()->candidate(); }
 
 std::string describe(const ChosenSchedule& chosen) {
   std::string text = "look-up: " + std::string(chosen.lookup);

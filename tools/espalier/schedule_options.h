@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "console.h"
+#include "command_line/console.h"
+#include "command_line/options.h"
 #include "espalier/search/lookup.h"
-#include "options.h"
 
 namespace espalier::cli {
 
@@ -27,9 +27,6 @@ class ScheduleOptions {
  private:
   std::optional<std::string> records_, trace_;
 };
-
-/// The deterministic schedule that every search starts with.
-Candidate default_schedule(const Task& task);
 
 /// A sentence on where the schedule comes from: "look-up: exact (trial 12, 143.1 us)".
 std::string describe(const ChosenSchedule& chosen);

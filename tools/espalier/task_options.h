@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "command_line/options.h"
 #include "espalier/schedule/task.h"
-#include "options.h"
 
 namespace espalier::cli {
 

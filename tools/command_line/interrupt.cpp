@@ -1,9 +1,9 @@
-#include "interrupt.h"
+#include "command_line/interrupt.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-#include "verb.h"
+#include "command_line/exit_code.h"
 
 namespace espalier::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "table.h"
+#include "command_line/table.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "console.h"
+#include "command_line/console.h"
 
 #include <fcntl.h>
 #include <signal.h>
