@@ -5,28 +5,13 @@
 #include <numeric>
 #include <thread>
 
-#include "espalier/ir/mutate.h"
+#include "espalier/codegen/test_kernels.h"
 
 namespace espalier {
 namespace {
 
-LoweredKernel kernel_of(std::vector<Buffer> params, Stmt body, int threads = 1) {
-  LoweredKernel k;
-  k.main.name = "kernel";
-  k.main.threads = threads;
-  for (Buffer& b : params) k.main.params.push_back({std::move(b)});
-  k.main.body = std::move(body);
-  k.pack.name = "kernel_pack";
-  return k;
-}
-
-int32_t run(const JitCode& code, std::vector<void*> params, espalier_context* ctx = nullptr) {
-  std::vector<std::byte> workspace(static_cast<size_t>(code.workspace_bytes()) + 64);
-  void* at = workspace.data();
-  size_t space = workspace.size();
-  std::align(64, static_cast<size_t>(code.workspace_bytes()), at, space);
-  return code.main()(params.data(), at, ctx);
-}
+using test::kernel_of;
+using test::run;
 
 // C[i, j] = sum over k of A[i, k] * B[k, j] as a plain nest.
 LoweredKernel plain_matmul(int64_t m, int64_t n, int64_t k) {

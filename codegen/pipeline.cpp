@@ -2,7 +2,12 @@
 
 #include <chrono>
 
+#include "espalier/codegen/expand_math.h"
 #include "espalier/codegen/flatten.h"
+#include "espalier/codegen/form_fma.h"
+#include "espalier/codegen/predicate_loads.h"
+#include "espalier/codegen/unroll.h"
+#include "espalier/codegen/vectorize.h"
 #include "espalier/ir/simplify.h"
 
 namespace espalier {
@@ -30,10 +35,15 @@ class Pipeline {
 
 }  // namespace
 
-LoweredFunc run_passes(const LoweredFunc& func, const Target&, PassLog* log) {
+LoweredFunc run_passes(const LoweredFunc& func, const Target& target, PassLog* log) {
   Pipeline p(func, log);
   p.run("simplify", [](const Stmt& s) { return simplify(s); });
+  p.run("unroll", [](const Stmt& s) { return unroll(s); });
+  p.run("predicate_loads", [](const Stmt& s) { return predicate_loads(s); });
+  p.run("vectorize", [&](const Stmt& s) { return vectorize(s, target); });
   p.run("flatten", [](const Stmt& s) { return flatten(s); });
+  p.run("expand_math", [](const Stmt& s) { return expand_math(s); });
+  p.run("form_fma", [](const Stmt& s) { return form_fma(s); });
   return p.take();
 }
 

@@ -1,0 +1,97 @@
+#include "espalier/codegen/form_fma.h"
+
+#include <unordered_map>
+
+#include "espalier/ir/mutate.h"
+
+namespace espalier {
+namespace {
+
+// Rewrites the expressions of one statement. A node that occurs in several places is counted and
+// rewritten once.
+class Fuser {
+ public:
+  void count(const Expr& e) {
+    if (!e || ++uses_[e.get()] > 1) return;
+    map_children(e, [this](const Expr& part) {
+      count(part);
+      return part;
+    });
+  }
+
+  Expr run(const Expr& e) {
+    if (!e) return e;
+    if (const auto it = done_.find(e.get()); it != done_.end()) return it->second;
+    Expr result = fuse(e);
+    if (!result) result = map_children(e, [this](const Expr& part) { return run(part); });
+    done_.emplace(e.get(), result);
+    return result;
+  }
+
+ private:
+  struct Product {
+    Expr a, b;
+  };
+  // e as a*b, where nothing else needs the product. A negated product has its sign moved into `a`.
+  bool product(const Expr& e, Product* p) const {
+    if (uses_.at(e.get()) > 1) return false;
+    if (const auto* neg = e.as<UnaryNode>(); neg != nullptr && neg->op == UnaryOp::Neg) {
+      if (!product(neg->a, p)) return false;
+      p->a = make_unary(UnaryOp::Neg, p->a);
+      return true;
+    }
+    const auto* n = e.as<BinaryNode>();
+    if (n == nullptr || n->op != BinaryOp::Mul) return false;
+    *p = {n->a, n->b};
+    return true;
+  }
+
+  Expr fuse(const Expr& e) {
+    const auto* n = e.as<BinaryNode>();
+    if (n == nullptr || !is_float(n->type.dtype)) return {};
+    if (n->op != BinaryOp::Add && n->op != BinaryOp::Sub) return {};
+    const bool subtract = n->op == BinaryOp::Sub;
+    Product p;
+    if (product(n->b, &p)) {
+      const Expr a = subtract ? negated(run_parts(p.a)) : run_parts(p.a);
+      return make_fma(a, run_parts(p.b), run(n->a));
+    }
+    if (product(n->a, &p)) {
+      const Expr c = run(n->b);
+      return make_fma(run_parts(p.a), run_parts(p.b), subtract ? negated(c) : c);
+    }
+    return {};
+  }
+
+  static Expr negated(const Expr& e) {
+    const auto* n = e.as<UnaryNode>();
+    return n != nullptr && n->op == UnaryOp::Neg ? n->a : make_unary(UnaryOp::Neg, e);
+  }
+
+  // A factor; perhaps one that product() made by negating, whose operand was counted.
+  Expr run_parts(const Expr& e) {
+    if (uses_.contains(e.get())) return run(e);
+    return map_children(e, [this](const Expr& part) { return run_parts(part); });
+  }
+
+  std::unordered_map<const ExprNode*, int> uses_;
+  std::unordered_map<const ExprNode*, Expr> done_;
+};
+
+}  // namespace
+
+Stmt form_fma(const Stmt& s) {
+  Fuser fuser;
+  map_children(
+      s,
+      [&](const Expr& e) {
+        fuser.count(e);
+        return e;
+      },
+      [](const Stmt& inner) { return inner; });
+  return map_children(
+      s, [&](const Expr& e) { return fuser.run(e); },
+      [](const Stmt& inner) { return form_fma(inner); });
+}
+
+}  // namespace espalier
