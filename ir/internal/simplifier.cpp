@@ -120,7 +120,7 @@ Simplifier::Value Simplifier::visit_unary(const Expr& e) {
   Value a = visit(n->a);
   if (is_int(t) && n->op == UnaryOp::Abs && t != DType::U64) {
     if (a.range.lo >= 0) return a;
-    if (a.range.hi <= 0) return visit_sum(make_unary(UnaryOp::Neg, a.e));
+    if (a.range.hi <= 0) return visit(make_unary(UnaryOp::Neg, a.e));
   }
   if (const auto* b = splat(a.e)) {
     return with_context_range(make_broadcast(make_unary(n->op, b->value), e.type().lanes));
@@ -168,7 +168,7 @@ Simplifier::Value Simplifier::visit_select(const Expr& e) {
   int64_t truth;
   if (is_const_int(cond, &truth)) return visit(truth != 0 ? n->a : n->b);
   if (const auto* no = cond.as<UnaryNode>()) {  // a Not
-    return visit_select(make_select(no->a, n->b, n->a));
+    return visit(make_select(no->a, n->b, n->a));
   }
   const bool scalar = !cond.type().is_vector();
   const auto side = [&](const Expr& s, bool when) {
@@ -180,11 +180,11 @@ Simplifier::Value Simplifier::visit_select(const Expr& e) {
     return v;
   };
   Value a = side(n->a, true), b = side(n->b, false);
-  if (equal(a.e, b.e)) return a;
+  if (equal(a.e, b.e)) return {a.e, hull(a.range, b.range)};
   if (e.type() == cond.type() && e.type().dtype == DType::Bool) {
     int64_t x, y;
     if (is_const_int(a.e, &x) && is_const_int(b.e, &y)) {  // they differ
-      return x != 0 ? with_context_range(cond) : visit_not(make_unary(UnaryOp::Not, cond));
+      return x != 0 ? with_context_range(cond) : visit(make_unary(UnaryOp::Not, cond));
     }
   }
   const Interval range = hull(a.range, b.range);
@@ -268,7 +268,7 @@ Simplifier::Value Simplifier::visit_cast(const Expr& e) {
                         from != DType::Bool && fits(Wide::of(r), from);
     const bool low_bits =
         is_int(origin) && is_int(to) && is_int(from) && bits_of(to) <= bits_of(from);
-    if (number || low_bits) return visit_cast(make_cast(e.type(), inner->value));
+    if (number || low_bits) return visit(make_cast(e.type(), inner->value));
   }
   const Interval range = range_of_cast(from, to, v.range);
   return {v.e.same_as(n->value) ? e : make_cast(e.type(), std::move(v.e)), range};

@@ -48,17 +48,6 @@ void tighten(Below& b) {
   }
 }
 
-// Whether no coefficient had to wrap when terms of `from`, of i64, went into `s`.
-bool keeps_coefficients(const Sum& s, const Sum& from) {
-  for (const Term& t : s.terms()) {
-    const bool found = std::any_of(from.terms().begin(), from.terms().end(), [&](const Term& f) {
-      return f.atom.same_as(t.atom) && (f.coef == t.coef || f.coef == -t.coef);
-    });
-    if (!found) return false;
-  }
-  return true;
-}
-
 bool has_smallest(const Sum& s) {
   for (const Term& t : s.terms()) {
     if (t.coef == INT64_MIN) return true;
@@ -138,9 +127,12 @@ Simplifier::Value Simplifier::decide(const Expr& e, BinaryOp op, const BinaryNod
 
   // Positive terms to the left, negative ones and the constant to the right.
   Sum lhs(t), rhs(t);
+  bool kept = true;  // the coefficients are numbers of the type
   for (const Term& term : below.terms.terms()) {
-    if (term.coef > 0) lhs.add(term);
-    if (term.coef < 0) rhs.add(Term{term.atom, -term.coef, term.range});
+    Sum& side = term.coef > 0 ? lhs : rhs;
+    const int64_t coef = term.coef > 0 ? term.coef : -term.coef;
+    side.add(Term{term.atom, coef, term.range});
+    kept = kept && !side.terms().empty() && side.terms().back().coef == coef;
   }
   Int128 limit = below.limit;
   if (ordered) {
@@ -156,9 +148,6 @@ Simplifier::Value Simplifier::decide(const Expr& e, BinaryOp op, const BinaryNod
   }
   if (limit < INT64_MIN || limit > INT64_MAX) return compare(n.op, a, b);
   const Wide right = rhs.exact() + Wide{limit, limit};
-  // The coefficients, too, must be numbers of the type.
-  const bool kept = lhs.terms().size() + rhs.terms().size() == below.terms.terms().size() &&
-                    keeps_coefficients(lhs, below.terms) && keeps_coefficients(rhs, below.terms);
   if (!kept || !fits(lhs.exact(), t.dtype) || !fits(right, t.dtype)) return compare(n.op, a, b);
   rhs.add_constant(static_cast<int64_t>(limit));
   return compare(op, lhs, rhs);
@@ -186,7 +175,7 @@ Simplifier::Value Simplifier::visit_not(const Expr& e) {
       }
     }();
     // With NaN, not (a < b) is not a >= b.
-    if (is_int(t)) return visit_comparison(make_binary(*opposite, n->a, n->b));
+    if (is_int(t)) return visit(make_binary(*opposite, n->a, n->b));
     if (n->op == Eq || n->op == Ne) {
       return {make_binary(*opposite, n->a, n->b), {0, 1}};
     }
@@ -285,6 +274,8 @@ Simplifier::Value Simplifier::visit_logic(const Expr& e) {
 
 // Whether a <= b always, or a >= b always (false); both when they are equal, where true is said.
 std::optional<bool> Simplifier::is_at_most(const Expr& a, const Expr& b) {
+  const Interval r = range_of_binary(Le, a.type().dtype, context_.of(a), context_.of(b));
+  if (r.is_point()) return r.lo != 0;
   Sum x = normal_form(a), y = normal_form(b), difference(x.type().with_dtype(DType::I64));
   if (!x.exact_fits() || !y.exact_fits() || !difference.add_exactly(x, 1) ||
       !difference.add_exactly(y, -1)) {
@@ -302,13 +293,21 @@ Simplifier::Value Simplifier::visit_extremum(const Expr& e) {
   const Value a = visit(n->a), b = visit(n->b);
   const auto *sa = a.e.as<BroadcastNode>(), *sb = b.e.as<BroadcastNode>();
   if (sa != nullptr && sb != nullptr) {
-    const Value v = visit_extremum(make_binary(op, sa->value, sb->value));
+    const Value v = visit(make_binary(op, sa->value, sb->value));
     return {make_broadcast(v.e, e.type().lanes), v.range};
   }
   const Interval range = range_of_binary(op, e.type().dtype, a.range, b.range);
   std::vector<Expr> items;
   flatten(a.e, op, items);
   flatten(b.e, op, items);
+  // One constant, which stands last.
+  Expr constant;
+  std::erase_if(items, [&](const Expr& i) {
+    if (!is_const_int(i)) return false;
+    constant = constant ? make_binary(op, constant, i) : i;
+    return true;
+  });
+  if (constant) items.push_back(constant);
   if (items.size() <= kMostCompared) {
     // Of two that compare one way always, one goes.
     for (size_t i = 0; i < items.size(); ++i) {
@@ -327,13 +326,6 @@ Simplifier::Value Simplifier::visit_extremum(const Expr& e) {
     }
   }
   if (items.size() == 1) return with_context_range(items[0]);
-  // A constant stands last.
-  for (size_t i = 0; i + 1 < items.size(); ++i) {
-    if (!is_const_int(items[i])) continue;
-    std::rotate(items.begin() + static_cast<ptrdiff_t>(i),
-                items.begin() + static_cast<ptrdiff_t>(i) + 1, items.end());
-    break;
-  }
   return {chain(e, op, items), range};
 }
 

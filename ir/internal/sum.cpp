@@ -458,10 +458,13 @@ bool join_one(Sum& sum, Ranges& ranges) {
       const std::optional<Joined> joined = join(div, mod);
       const int64_t coef = sum.terms()[j].coef;
       if (!joined || Int128{coef} * joined->scale != sum.terms()[i].coef) continue;
-      const Sum whole = normal_form(joined->whole, sum.type(), ranges);
-      sum.erase(std::max(i, j));
-      sum.erase(std::min(i, j));
-      sum.add(whole, coef);
+      Sum result(sum.type());
+      for (size_t k = 0; k < sum.terms().size(); ++k) {
+        if (k == std::min(i, j)) result.add(normal_form(joined->whole, sum.type(), ranges), coef);
+        if (k != i && k != j) result.add(sum.terms()[k]);
+      }
+      result.add_constant(sum.constant());
+      sum = std::move(result);
       return true;
     }
   }

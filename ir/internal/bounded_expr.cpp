@@ -1,0 +1,415 @@
+#include "espalier/ir/internal/bounded_expr.h"
+
+#include <cmath>
+#include <limits>
+
+#include "espalier/ir/children.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+// Errors of math functions in unit roundoffs, with room to spare (see codegen/expand_math.h).
+constexpr double kMathError = 6;
+// exp and its kin give 0 where the result would be subnormal in f32.
+constexpr double kFlushed = 0x1p-126;
+
+bool is_wide(DType t) { return t == DType::F64; }
+
+double math_rounding(DType t) {
+  // Narrow types compute in f32 and round once more.
+  const double own = rounding_of(t);
+  return is_float(t) && bytes_of(t) < 4 ? own + kMathError * 0x1p-24 : kMathError * own;
+}
+
+Expr f64(double v) { return make_float(DType::F64, v); }
+Expr magnitude_of(const Expr& v) {
+  Expr wide = v.type().dtype == DType::F64 ? v : make_cast(DType::F64, v);
+  return abs(wide);
+}
+std::optional<double> constant_magnitude(const Bounded& b) {
+  const auto* c = b.value.as<ConstNode>();
+  if (c == nullptr || !is_float(c->type.dtype)) return std::nullopt;
+  return std::fabs(c->f);
+}
+
+Bounded unknown(Expr value) { return {std::move(value), 0, 0, f64(kInf)}; }
+Bounded exactly(Expr value) { return {std::move(value), 0, 0, {}}; }
+
+// f(value + bound) - f(value - bound) for a monotone step function: what lies on either side.
+Bounded step(const Bounded& a, const std::function<Expr(const Expr&)>& f) {
+  const Expr v = f(a.value);
+  if (a.exact()) return exactly(v);
+  const Expr b = a.total();
+  const auto wide = [](const Expr& e) {
+    return e.type().dtype == DType::F64 ? e : make_cast(DType::F64, e);
+  };
+  return {v, 0, 0, wide(f(a.value + b)) - wide(f(a.value - b))};
+}
+
+Bounded add(const Bounded& a, const Bounded& b, Expr value, DType t) {
+  Bounded r{std::move(value), rounding_of(t), a.floor + b.floor, plus(a.absolute, b.absolute)};
+  if (a.relative > 0) r.absolute = plus(r.absolute, times(a.relative, a.magnitude()));
+  if (b.relative > 0) r.absolute = plus(r.absolute, times(b.relative, b.magnitude()));
+  return r;
+}
+
+Bounded multiply(const Bounded& a, const Bounded& b, Expr value, DType t) {
+  Bounded r;
+  r.value = std::move(value);
+  const double own = rounding_of(t);
+  r.relative = own + a.relative + b.relative;
+  r.floor = underflow_of(t);
+  if (const auto c = constant_magnitude(a); c && a.exact()) {
+    r.floor += *c * b.floor;
+    r.absolute = times(*c, b.absolute);
+    return r;
+  }
+  if (const auto c = constant_magnitude(b); c && b.exact()) {
+    r.floor += *c * a.floor;
+    r.absolute = times(*c, a.absolute);
+    return r;
+  }
+  const Expr da = a.without_relative(), db = b.without_relative();
+  if (!da && !db) return r;
+  const Expr ma = a.magnitude(), mb = b.magnitude();
+  if (!da) {
+    r.absolute = ma * db;
+  } else if (!db) {
+    r.absolute = mb * da;
+  } else {
+    // da and db once each, or nested products would double in size; the difference cancels at
+    // the precision of f64.
+    r.absolute = (ma + da) * (mb + db) - ma * mb;
+    r.relative += 0x1p-51;
+  }
+  return r;
+}
+
+Bounded divide(const Bounded& a, const Bounded& b, Expr value, DType t) {
+  Bounded r;
+  r.value = std::move(value);
+  r.relative = rounding_of(t) + a.relative + b.relative;
+  r.floor = underflow_of(t);
+  const Expr da = a.without_relative(), db = b.without_relative();
+  if (!db) {
+    const auto c = constant_magnitude(b);
+    if (c && *c > 0) {
+      r.floor += a.floor / *c;
+      r.absolute = times(1 / *c, a.absolute);
+    } else if (da) {
+      r.absolute = da / b.magnitude();
+    }
+    return r;
+  }
+  // Infinite where the divisor may be 0.
+  const Expr room = max(b.magnitude() - b.total(), f64(0));
+  r.absolute = (plus(da, abs(r.value) * db)) / room;
+  return r;
+}
+
+// Either operand's error, whichever is chosen.
+Bounded extremum(const Bounded& a, const Bounded& b, Expr value) {
+  if (a.exact() && b.exact()) return exactly(std::move(value));
+  Bounded r;
+  r.value = std::move(value);
+  r.floor = std::max(a.floor, b.floor);
+  auto varying = [](const Bounded& x) {
+    return x.relative > 0 ? plus(x.absolute, times(x.relative, x.magnitude())) : x.absolute;
+  };
+  const Expr ea = varying(a), eb = varying(b);
+  if (!ea || !eb) {
+    r.absolute = ea ? ea : eb;
+  } else {
+    r.absolute = max(ea, eb);
+  }
+  return r;
+}
+
+}  // namespace
+
+Expr plus(const Expr& a, const Expr& b) {
+  if (!a) return b;
+  if (!b) return a;
+  return make_binary(BinaryOp::Add, a, b);
+}
+Expr times(double factor, const Expr& e) {
+  if (!e || factor == 0) return {};
+  return factor == 1 ? e : make_binary(BinaryOp::Mul, e, f64(factor));
+}
+
+double rounding_of(DType t) {
+  if (!is_float(t)) return 0;
+  // The reference is in f64 as well, and rounds too.
+  return is_wide(t) ? 2 * unit_roundoff(t) : unit_roundoff(t);
+}
+double underflow_of(DType t) {
+  switch (t) {
+    case DType::F32: return 0x1p-150;
+    case DType::F16: return 0x1p-25;
+    case DType::BF16: return 0x1p-134;
+    default: return 0;
+  }
+}
+
+Expr Bounded::magnitude() const { return magnitude_of(value); }
+
+Expr Bounded::without_relative() const { return floor > 0 ? plus(absolute, f64(floor)) : absolute; }
+
+Expr Bounded::total() const {
+  Expr e = without_relative();
+  if (relative > 0) e = plus(e, times(relative, magnitude()));
+  return e ? e : f64(0);
+}
+
+Bounded BoundedExprs::operator()(const Expr& e) {
+  if (auto it = known_.find(e.get()); it != known_.end()) return it->second;
+  return known_.emplace(e.get(), translate(e)).first->second;
+}
+
+Bounded BoundedExprs::translate(const Expr& e) {
+  const DType t = e.type().dtype;
+  switch (e.kind()) {
+    case ExprKind::Const: return exactly(is_float(t) ? f64(e.as<ConstNode>()->f) : e);
+    case ExprKind::Var: return exactly(e);
+    case ExprKind::Cast: {
+      const Expr& inner = e.as<CastNode>()->value;
+      return translate_cast(inner.type().dtype, t, (*this)(inner));
+    }
+    case ExprKind::Reinterpret: {
+      const Expr& inner = e.as<ReinterpretNode>()->value;
+      const Bounded a = (*this)(inner);
+      const DType from = inner.type().dtype;
+      const Expr bits = is_float(from) ? make_cast(from, a.value) : a.value;
+      Expr value = make_reinterpret(t, bits);
+      if (is_float(t)) value = make_cast(DType::F64, value);
+      return a.exact() ? exactly(value) : unknown(value);
+    }
+    case ExprKind::Unary: {
+      const auto* n = e.as<UnaryNode>();
+      return translate_unary(n->op, t, (*this)(n->a));
+    }
+    case ExprKind::Binary: {
+      const auto* n = e.as<BinaryNode>();
+      return translate_binary(n->op, n->a.type().dtype, (*this)(n->a), (*this)(n->b));
+    }
+    case ExprKind::Fma: {
+      const auto* n = e.as<FmaNode>();
+      const Bounded a = (*this)(n->a), b = (*this)(n->b), c = (*this)(n->c);
+      const Bounded product = multiply(a, b, a.value * b.value, t);
+      return add(product, c, make_fma(a.value, b.value, c.value), t);
+    }
+    case ExprKind::Select: return translate_select(*e.as<SelectNode>());
+    case ExprKind::Read: {
+      const auto* n = e.as<ReadNode>();
+      std::vector<Expr> indices;
+      bool exact = true;
+      for (const Expr& index : n->indices) {
+        Bounded i = (*this)(index);
+        exact = exact && i.exact();
+        indices.push_back(std::move(i.value));
+      }
+      Bounded r = read_(*n, std::move(indices));
+      return exact ? r : unknown(r.value);
+    }
+    case ExprKind::Reduce:
+    case ExprKind::Load:
+    case ExprKind::Ramp:
+    case ExprKind::Broadcast:
+    case ExprKind::LaneReduce: break;
+  }
+  ESP_UNREACHABLE("no such node inside a definition");
+}
+
+Bounded BoundedExprs::translate_cast(DType from, DType to, const Bounded& a) {
+  if (is_float(from) && is_float(to)) {
+    const bool exact =
+        rounding_of(to) <= rounding_of(from) && underflow_of(to) <= underflow_of(from);
+    Bounded r = a;
+    if (exact) return r;
+    r.relative += rounding_of(to) * (1 + r.relative);
+    r.floor += underflow_of(to);
+    return r;
+  }
+  if (is_float(to)) {
+    const bool exact =
+        bits_of(from) - (is_signed_int(from) ? 1 : 0) <= -std::log2(unit_roundoff(to));
+    return {make_cast(DType::F64, a.value), exact ? 0 : rounding_of(to), a.floor, a.absolute};
+  }
+  if (is_float(from)) {
+    if (to == DType::Bool) return translate_binary(BinaryOp::Ne, from, a, exactly(f64(0)));
+    return step(a, [to](const Expr& e) { return make_cast(to, e); });
+  }
+  return {make_cast(to, a.value), 0, a.floor, a.absolute};
+}
+
+Bounded BoundedExprs::translate_unary(UnaryOp op, DType t, const Bounded& a) {
+  switch (op) {
+    case UnaryOp::Neg:
+    case UnaryOp::Abs:
+    case UnaryOp::Not: {
+      Bounded r = a;
+      r.value = make_unary(op, a.value);
+      return r;
+    }
+    case UnaryOp::Floor:
+    case UnaryOp::Ceil:
+    case UnaryOp::Round: return step(a, [op](const Expr& e) { return make_unary(op, e); });
+    case UnaryOp::Sqrt: {
+      Bounded r;
+      r.value = sqrt(a.value);
+      r.relative = rounding_of(t) + a.relative / 2;
+      if (const Expr d = a.without_relative()) {
+        // sqrt(x + d) - sqrt(x) = d / (sqrt(x + d) + sqrt(x)). What cancelled may be negative.
+        const Expr near = d / max(r.value, sqrt(d));
+        r.absolute = a.absolute ? select(a.value < d, f64(kInf), near) : near;
+      }
+      return r;
+    }
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Tanh:
+    case UnaryOp::Erf:
+    case UnaryOp::Sigmoid:
+    case UnaryOp::Rsqrt:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos: return translate_math(op, t, a);
+  }
+  ESP_UNREACHABLE("unary op");
+}
+
+Bounded BoundedExprs::translate_math(UnaryOp op, DType t, const Bounded& a) {
+  Bounded r;
+  r.value = make_unary(op, a.value);
+  r.relative = math_rounding(t);
+  r.floor = underflow_of(t);
+  const bool exact = a.exact();
+  const Expr b = exact ? f64(0) : a.total();
+  switch (op) {
+    case UnaryOp::Exp: {
+      r.floor += is_wide(t) ? 0x1p-1022 : kFlushed;
+      if (!exact) r.absolute = r.value * (b + b * b);  // at least exp(b) - 1 up to b = 1.79
+      if (!is_wide(t)) {
+        // What overflows is infinite in the computation, but not here.
+        const Expr overflown = select(r.value > f64(0x1.fffffep127), f64(kInf), f64(0));
+        r.absolute = plus(r.absolute, overflown);
+      }
+      return r;
+    }
+    case UnaryOp::Log:
+      if (!exact) r.absolute = b / max(a.value - b, f64(0));
+      return r;
+    case UnaryOp::Tanh:
+      if (!exact) r.absolute = b;
+      return r;
+    case UnaryOp::Erf:
+      if (!exact) r.absolute = times(1.13, b);
+      return r;
+    case UnaryOp::Sigmoid:
+      r.floor += is_wide(t) ? 0x1p-1022 : kFlushed;
+      if (!exact) r.absolute = min(times(0.25, b), r.value * (b + b * b));
+      return r;
+    case UnaryOp::Rsqrt:
+      r.relative += a.relative;
+      if (const Expr d = a.without_relative()) {
+        r.absolute = r.value * d / max(a.value - b, f64(0));
+      }
+      return r;
+    case UnaryOp::Sin:
+    case UnaryOp::Cos: {
+      if (is_wide(t)) r.floor += 0x1p-51;
+      // Arguments beyond 2^49 give NaN.
+      const Expr beyond = select(abs(a.value) < f64(0x1p48), f64(0), f64(kInf));
+      r.absolute = exact ? beyond : b + beyond;
+      return r;
+    }
+    default: ESP_UNREACHABLE("no math function");
+  }
+}
+
+Bounded BoundedExprs::translate_binary(BinaryOp op, DType t, const Bounded& a, const Bounded& b) {
+  const Expr value = make_binary(op, a.value, b.value);
+  const bool exact = a.exact() && b.exact();
+  if (exact && !is_float(t)) return exactly(value);
+  switch (op) {
+    case BinaryOp::Add:
+    case BinaryOp::Sub: return add(a, b, value, t);
+    case BinaryOp::Mul: return multiply(a, b, value, t);
+    case BinaryOp::Div: return divide(a, b, value, t);
+    case BinaryOp::Min:
+    case BinaryOp::Max: return extremum(a, b, value);
+    case BinaryOp::TruncMod:
+      if (exact) return exactly(value);
+      return unknown(value);
+    case BinaryOp::Pow: {
+      Bounded r;
+      r.value = value;
+      r.relative = math_rounding(t);
+      r.floor = underflow_of(t) + (is_wide(t) ? 0x1p-1022 : kFlushed);
+      const Expr logarithm = abs(log(abs(a.value)));
+      if (is_wide(t)) {
+        r.absolute = times(0x1p-56, abs(value) * abs(b.value) * logarithm);
+      }
+      if (!exact) {
+        const Expr drift =
+            abs(b.value) * a.total() / max(a.value - a.total(), f64(0)) + logarithm * b.total();
+        r.absolute = plus(r.absolute, abs(value) * (drift + drift * drift));
+      }
+      return r;
+    }
+    case BinaryOp::Lt:
+    case BinaryOp::Le:
+    case BinaryOp::Gt:
+    case BinaryOp::Ge:
+    case BinaryOp::Eq:
+    case BinaryOp::Ne: {
+      if (exact) return exactly(value);
+      const auto wide = [](const Expr& e) {
+        return e.type().dtype == DType::F64 ? e : make_cast(DType::F64, e);
+      };
+      const Expr distance = abs(wide(a.value) - wide(b.value));
+      return {value, 0, 0, select(distance <= a.total() + b.total(), f64(1), f64(0))};
+    }
+    case BinaryOp::And:
+    case BinaryOp::Or:
+    case BinaryOp::Xor:
+      // Of conditions: uncertain if either is.
+      if (t == DType::Bool) return {value, 0, 0, max(a.total(), b.total())};
+      return unknown(value);
+    case BinaryOp::FloorDiv:
+    case BinaryOp::FloorMod:
+    case BinaryOp::TruncDiv:
+    case BinaryOp::Shl:
+    case BinaryOp::Shr: return unknown(value);
+  }
+  ESP_UNREACHABLE("binary op");
+}
+
+bool BoundedExprs::reads_safely(const Expr& e) const {
+  bool safe = true;
+  if (const auto* read = e.as<ReadNode>()) safe = is_safe_(*read);
+  for_each_child(*e, [&](const Expr& child) { safe = safe && reads_safely(child); });
+  return safe;
+}
+
+Bounded BoundedExprs::translate_select(const SelectNode& e) {
+  const Bounded c = (*this)(e.cond), a = (*this)(e.a), b = (*this)(e.b);
+  Bounded r;
+  r.value = make_select(c.value, a.value, b.value);
+  if (c.exact() && a.exact() && b.exact()) return r;
+  // Values of a side that is not taken must not be read outside of its select.
+  if (!(a.exact() && b.exact())) r.absolute = make_select(c.value, a.total(), b.total());
+  if (c.exact()) return r;
+  Expr otherwise = f64(kInf);
+  if (reads_safely(e.a) && reads_safely(e.b)) {
+    const auto wide = [](const Expr& x) {
+      return x.type().dtype == DType::F64 ? x : make_cast(DType::F64, x);
+    };
+    otherwise = max(a.total(), b.total()) + abs(wide(a.value) - wide(b.value));
+  }
+  const Expr sure = r.absolute ? r.absolute : f64(0);
+  r.absolute = make_select(c.total() > f64(0), otherwise, sure);
+  return r;
+}
+
+}  // namespace espalier

@@ -1,0 +1,59 @@
+// Expressions over f64 with a bound on the error of computing them in their own types.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "espalier/ir/tensor.h"
+
+namespace espalier {
+
+// |computed - value| <= relative * |value| + floor + absolute. The parts that are numbers cost
+// nothing where the value is used: exact inputs have none of them, a product of exact inputs only
+// the first two.
+struct Bounded {
+  Expr value;           // f64 where the original is a float; else of the original's type
+  double relative = 0;  // floats only
+  double floor = 0;
+  Expr absolute;  // f64; empty: 0
+
+  bool exact() const { return relative == 0 && floor == 0 && absolute.get() == nullptr; }
+  Expr total() const;             // f64
+  Expr without_relative() const;  // f64 or empty
+  Expr magnitude() const;         // |value| as f64
+};
+
+// Sums and products of f64 expressions where empty stands for 0.
+Expr plus(const Expr& a, const Expr& b);
+Expr times(double factor, const Expr& e);
+
+// What the rounding of a result to type `t` adds: relative, and absolute below the normal numbers.
+double rounding_of(DType t);
+double underflow_of(DType t);
+
+class BoundedExprs {
+ public:
+  // `read` gives what a read is with these (already translated) indices; `is_safe` whether it is
+  // in range even where the original's condition for it does not hold.
+  using ReadFunction = std::function<Bounded(const ReadNode&, std::vector<Expr>)>;
+  using SafeFunction = std::function<bool(const ReadNode&)>;
+  BoundedExprs(ReadFunction read, SafeFunction is_safe)
+      : read_(std::move(read)), is_safe_(std::move(is_safe)) {}
+
+  Bounded operator()(const Expr& e);
+
+ private:
+  Bounded translate(const Expr& e);
+  Bounded translate_cast(DType from, DType to, const Bounded& a);
+  Bounded translate_unary(UnaryOp op, DType t, const Bounded& a);
+  Bounded translate_math(UnaryOp op, DType t, const Bounded& a);
+  Bounded translate_binary(BinaryOp op, DType t, const Bounded& a, const Bounded& b);
+  Bounded translate_select(const SelectNode& e);
+  bool reads_safely(const Expr& e) const;
+
+  ReadFunction read_;
+  SafeFunction is_safe_;
+  std::map<const ExprNode*, Bounded> known_;
+};
+
+}  // namespace espalier
