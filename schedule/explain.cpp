@@ -12,15 +12,6 @@ namespace {
 
 using detail::concat;
 
-std::string join(const std::vector<std::string>& names, std::string_view none = "none") {
-  std::string text;
-  for (const std::string& name : names) {
-    if (!text.empty()) text += ", ";
-    text += name;
-  }
-  return text.empty() ? std::string(none) : text;
-}
-
 // The sentences, one function a code that needs more than a line.
 class Explainer {
  public:
@@ -28,6 +19,10 @@ class Explainer {
       : r_(r), state_(state), step_(step), stages_(stage_names(state)) {}
 
   std::string sentence() const {
+    if (!known()) {
+      return concat("there is no stage number ", r_.stage, "; the stages are ",
+                    join_names(stages_));
+    }
     switch (r_.code) {
       case RejectionCode::NoSuchStage: return no_such_stage();
       case RejectionCode::NoSuchLoop:
@@ -46,7 +41,7 @@ class Explainer {
         return concat("the terms of ", here(), " must keep their order, since its combiner",
                       combiner(), " is not declared associative and commutative");
       case RejectionCode::AttachedHere:
-        return concat(join(attached()), " is computed or stored inside ", the_loop(),
+        return concat(join_names(attached()), " is computed or stored inside ", the_loop(),
                       ", which must stay as it is for that; take this step before the one that "
                       "attaches");
       case RejectionCode::ReductionLoop: return reduction_loop();
@@ -74,9 +69,9 @@ class Explainer {
                    ? concat(here(),
                             " must be a reduction, and the step name loops of it; its "
                             "reduction loops are ",
-                            join(loops_where(true)))
+                            join_names(loops_where(true)))
                    : concat(the_loop(), " is spatial; the reduction loops are ",
-                            join(loops_where(true)));
+                            join_names(loops_where(true)));
       case RejectionCode::NotShareable:
         return concat(here(), " can live in the buffer of ", stage_name(r_.a),
                       " only if both are at "
@@ -121,11 +116,11 @@ class Explainer {
   }
   std::string here() const { return stage_name(r_.stage); }
   std::string loop_name(LoopId l) const {
-    if (!known() || l < 0 || static_cast<size_t>(l) >= stage().loops.size()) return concat(l);
+    if (l < 0 || static_cast<size_t>(l) >= stage().loops.size()) return concat(l);
     return loop_names(state_, r_.stage)[static_cast<size_t>(l)];
   }
   const Loop* loop() const {
-    if (!known() || r_.loop < 0 || static_cast<size_t>(r_.loop) >= stage().loops.size()) return {};
+    if (r_.loop < 0 || static_cast<size_t>(r_.loop) >= stage().loops.size()) return {};
     return &stage().loops[static_cast<size_t>(r_.loop)];
   }
   // "loop j.1 of C (16)"
@@ -136,7 +131,6 @@ class Explainer {
   std::string_view kind() const { return loop() && loop()->reduce ? "reduction" : "spatial"; }
   std::vector<std::string> loops_where(bool reduce) const {
     std::vector<std::string> names;
-    if (!known()) return names;
     for (LoopId l : stage().order) {
       if (stage().loops[static_cast<size_t>(l)].reduce == reduce) names.push_back(loop_name(l));
     }
@@ -144,24 +138,21 @@ class Explainer {
   }
   std::string leaves() const {
     std::vector<std::string> names;
-    if (known()) {
-      for (LoopId l : stage().order) names.push_back(loop_name(l));
-    }
-    return join(names);
+    for (LoopId l : stage().order) names.push_back(loop_name(l));
+    return join_names(names);
   }
   std::string read_name(int64_t number) const {
-    if (!known() || number < 0 || static_cast<size_t>(number) >= stage().reads.size()) return "?";
+    if (number < 0 || static_cast<size_t>(number) >= stage().reads.size()) return "?";
     return stage_name(stage().reads[static_cast<size_t>(number)].source);
   }
   std::string reads() const {
     std::vector<std::string> names;
-    for (size_t i = 0; known() && i < stage().reads.size(); ++i) {
+    for (size_t i = 0; i < stage().reads.size(); ++i) {
       names.push_back(concat(i, " (", read_name(static_cast<int64_t>(i)), ")"));
     }
-    return join(names);
+    return join_names(names);
   }
   std::string combiner() const {
-    if (!known()) return "";
     const StageInfo& info = state_.dag().stage(stage().op);
     return info.is_compute() && info.reduce() ? " '" + info.reduce()->combiner.name + "'" : "";
   }
@@ -174,7 +165,7 @@ class Explainer {
       if (l->partition) words.emplace_back("partitioned");
       if (l->prefetch != 0) words.emplace_back("prefetched");
     }
-    return join(words, "annotated");
+    return join_names(words, "annotated");
   }
   std::vector<std::string> attached() const {
     std::vector<std::string> names;
@@ -190,7 +181,6 @@ class Explainer {
   }
   // Where the stage runs, as the end of a sentence.
   std::string place() const {
-    if (!known()) return "unknown";
     const Stage& st = stage();
     switch (st.attach) {
       case AttachKind::Root: return "at root";
@@ -208,9 +198,6 @@ class Explainer {
   }
 
   std::string no_such_stage() const {
-    if (!known()) {
-      return concat("there is no stage number ", r_.stage, "; the stages are ", join(stages_));
-    }
     if (stage().role == StageRole::Input) {
       return here() + " is an input, which has no loops; schedule the stages that read it";
     }
@@ -237,7 +224,7 @@ class Explainer {
     } else {
       for (LoopId part : relation.parts) now.push_back(loop_name(part));
     }
-    return concat("loop ", loop_name(r_.loop), " of ", here(), " has become ", join(now),
+    return concat("loop ", loop_name(r_.loop), " of ", here(), " has become ", join_names(now),
                   "; the loops are ", leaves());
   }
 
@@ -285,7 +272,7 @@ class Explainer {
   std::string not_attachable() const {
     if (is<AnnotateStep>()) {
       return concat("only values that live inside a loop can be registers; ", here(), " is stored ",
-                    known() && stage().stored_at_root ? "at root" : "in another buffer",
+                    stage().stored_at_root ? "at root" : "in another buffer",
                     "; compute it at a loop first");
     }
     if (is<StoreAtStep>() && loop() && loop()->parallel) {
@@ -401,41 +388,6 @@ class Explainer {
 };
 
 }  // namespace
-
-std::string_view name_of(RejectionCode c) {
-  switch (c) {
-    case RejectionCode::NoSuchStage: return "no_such_stage";
-    case RejectionCode::NoSuchLoop: return "no_such_loop";
-    case RejectionCode::NoSuchRead: return "no_such_read";
-    case RejectionCode::LoopNotLeaf: return "loop_not_leaf";
-    case RejectionCode::BadFactor: return "bad_factor";
-    case RejectionCode::NotAdjacent: return "not_adjacent";
-    case RejectionCode::MixedKinds: return "mixed_kinds";
-    case RejectionCode::NotReorderable: return "not_reorderable";
-    case RejectionCode::AttachedHere: return "attached_here";
-    case RejectionCode::ReductionLoop: return "reduction_loop";
-    case RejectionCode::AlreadyAnnotated: return "already_annotated";
-    case RejectionCode::NotInlineable: return "not_inlineable";
-    case RejectionCode::NotAttachable: return "not_attachable";
-    case RejectionCode::NotEnclosing: return "not_enclosing";
-    case RejectionCode::UnknownRegion: return "unknown_region";
-    case RejectionCode::NotElementwise: return "not_elementwise";
-    case RejectionCode::LayoutIncomplete: return "layout_incomplete";
-    case RejectionCode::LayoutInvalid: return "layout_invalid";
-    case RejectionCode::NotConstant: return "not_constant";
-    case RejectionCode::NotReduction: return "not_reduction";
-    case RejectionCode::NotShareable: return "not_shareable";
-    case RejectionCode::NotUnrolled: return "not_unrolled";
-    case RejectionCode::TooManyRegisters: return "too_many_registers";
-    case RejectionCode::TooMuchCode: return "too_much_code";
-    case RejectionCode::TooManyParts: return "too_many_parts";
-    case RejectionCode::TooManyLanes: return "too_many_lanes";
-    case RejectionCode::NotAccumulating: return "not_accumulating";
-    case RejectionCode::IsOutput: return "is_output";
-    case RejectionCode::Overflow: return "overflow";
-  }
-  ESP_UNREACHABLE("rejection code ", static_cast<int>(c));
-}
 
 std::string reason(const Rejection& rejection, const State& state, const Step& step) {
   return concat("'", to_string(step, state),

@@ -135,6 +135,15 @@ std::vector<std::string> loop_names(const State& state, StageId stage_id) {
   return names;
 }
 
+std::string join_names(const std::vector<std::string>& names, std::string_view none) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text.empty() ? std::string(none) : text;
+}
+
 std::string State::stage_name(StageId s) const {
   ESP_CHECK(s >= 0 && s < size(), "stage ", s, " of ", size());
   return stage_names(*this)[static_cast<size_t>(s)];

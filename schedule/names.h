@@ -29,4 +29,7 @@ std::string identifier_from(std::string_view text);
 // The words that are never names, since they stand where a name may stand.
 bool is_reserved_word(std::string_view word);
 
+// "i, j, k", or `none` for an empty list.
+std::string join_names(const std::vector<std::string>& names, std::string_view none = "none");
+
 }  // namespace espalier

@@ -179,7 +179,8 @@ class NestPrinter {
 
 int64_t tail_extent(const Stage& stage, LoopId l) {
   const Loop& loop = stage.loops[static_cast<size_t>(l)];
-  if (loop.origin < 0) return 0;
+  // What reduces partial results takes all of them: those of a tail hold the identity.
+  if (loop.origin < 0 || (loop.copy_of != kNoLoop && loop.reduce)) return 0;
   const Relation& split = stage.relations[static_cast<size_t>(loop.origin)];
   if (split.is_fuse) return 0;
   int64_t inner = 1;  // elements in one iteration of the loop
