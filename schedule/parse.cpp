@@ -208,6 +208,14 @@ class Reader {
 
 }  // namespace
 
+Result<Step> parse_step(std::string_view line, const State& state) {
+  Lexer lexer(line);
+  lexer.newlines(true);
+  ESP_TRY(Step step, Reader(lexer, state).line());
+  if (!lexer.at_end()) return lexer.error_here("unexpected text after the step");
+  return step;
+}
+
 Result<Trace> parse_trace(std::string_view text, const Task& task) {
   Lexer lexer(text);
   lexer.newlines(true);
