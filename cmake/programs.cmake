@@ -46,14 +46,16 @@ function(espalier_examples)
   endforeach()
 endfunction()
 
-# bin/bench/NAME from each bench/NAME.cpp. Peers are linked as needed, so that a program which calls one of them does
-# not load (and start the threads of) the others; ESPALIER_HAVE_* say which were found.
+# bin/bench/NAME from each bench/NAME.cpp; what they share is a library from bench/contest. Peers are linked as needed, so
+# that a program which calls one of them does not load (and start the threads of) the others; ESPALIER_HAVE_* say which
+# were found.
 function(espalier_benchmarks)
   file(GLOB sources CONFIGURE_DEPENDS bench/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
-  if(NOT sources)
-    return()
-  endif()
+  file(GLOB common CONFIGURE_DEPENDS bench/contest/*.cpp)
+  add_library(espalier_contest STATIC ${common})
+  espalier_options(espalier_contest)
+  target_include_directories(espalier_contest PUBLIC ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(espalier_contest PUBLIC espalier_command_line Espalier::espalier)
   # By file: the package files of Debian's oneDNN demand OpenCL.
   find_path(ONEDNN_INCLUDE_DIR dnnl.hpp)
   find_library(ONEDNN_LIBRARY dnnl)
@@ -67,7 +69,7 @@ function(espalier_benchmarks)
     set(target bench_${name})
     add_executable(${target} ${source})
     espalier_options(${target})
-    target_link_libraries(${target} PRIVATE Espalier::espalier $<TARGET_NAME_IF_EXISTS:espalier_graph>)
+    target_link_libraries(${target} PRIVATE espalier_contest $<TARGET_NAME_IF_EXISTS:espalier_graph>)
     target_link_options(${target} PRIVATE -Wl,--as-needed)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/bench)

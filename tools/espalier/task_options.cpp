@@ -73,17 +73,15 @@ Result<Task> TaskOptions::make_task() const {
   task.target = *std::move(target);
   task.threads = threads_ ? static_cast<int>(*threads_) : default_threads();
 
+  // As load_workload sees it: what starts with an operator's name is a spec.
   auto dag = load_workload(workload_);
-  const bool from_file = is_file(workload_);
+  const Result<Workload> spec = parse_workload(workload_);
   if (!dag.ok()) {
-    if (from_file) return std::move(dag).error();
+    if (!spec.ok() && is_file(workload_)) return std::move(dag).error();
     return usage_error(std::move(dag).error());
   }
   task.dag = *std::move(dag);
-  if (!from_file) {
-    ESP_TRY(const Workload workload, parse_workload(workload_));
-    task.workload = to_string(workload);
-  }
+  if (spec.ok()) task.workload = to_string(*spec);
   return task;
 }
 
