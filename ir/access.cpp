@@ -302,6 +302,17 @@ LinearIndex linear_index(const Expr& index, const std::vector<Axis>& axes) {
   return form;
 }
 
+bool is_always_in_range(const ReadNode& read, const std::vector<Axis>& axes) {
+  if (is_empty(axes)) return true;
+  for (size_t d = 0; d < read.indices.size(); ++d) {
+    const LinearIndex f = linear_index(read.indices[d], axes);
+    if (!f.affine) return false;
+    const auto range = range_of(f, axes);
+    if (!range || range->lo < 0 || range->hi >= read.tensor->shape[d]) return false;
+  }
+  return true;
+}
+
 std::vector<Access> find_accesses(const TensorNode& tensor,
                                   const std::function<int(const TensorNode*)>& stage_of) {
   std::vector<Access> accesses;

@@ -11,6 +11,9 @@ namespace espalier {
 // affine.
 LinearIndex linear_index(const Expr& index, const std::vector<Axis>& axes);
 
+// True if the indices are affine and in range for every point of the axes.
+bool is_always_in_range(const ReadNode& read, const std::vector<Axis>& axes);
+
 // All reads of a definition in the order that Access documents. `stage_of` numbers the tensors.
 std::vector<Access> find_accesses(const TensorNode& tensor,
                                   const std::function<int(const TensorNode*)>& stage_of);

@@ -220,18 +220,12 @@ int EvalProgram::compile_cast(DType from, DType to, int value) {
 const EvalProgram::Read* EvalProgram::linear_read(const ReadNode& e) {
   auto [it, fresh] = linear_reads_.try_emplace(&e);
   if (!fresh) return it->second ? &*it->second : nullptr;
+  if (!is_always_in_range(e, axes_)) return nullptr;
   Read read;
   read.coef.assign(loops_.size(), 0);
   const std::vector<int64_t> strides = dense_strides(e.tensor->shape);
   for (size_t d = 0; d < e.indices.size(); ++d) {
     const LinearIndex f = linear_index(e.indices[d], axes_);
-    if (!f.affine) return nullptr;
-    int64_t lo = f.offset, hi = f.offset;
-    for (size_t a = 0; a < axes_.size(); ++a) {
-      const int64_t span = axes_[a].extent > 0 ? f.coef[a] * (axes_[a].extent - 1) : 0;
-      (span < 0 ? lo : hi) += span;
-    }
-    if (lo < 0 || hi >= e.tensor->shape[d]) return nullptr;
     read.offset += f.offset * strides[d];
     for (size_t loop = 0; loop < loops_.size(); ++loop) {
       read.coef[loop] += f.coef[loops_[loop]] * strides[d];
@@ -275,11 +269,17 @@ int EvalProgram::compile_read(const ReadNode& e, int guard) {
 }
 
 void EvalProgram::compile_reduction(const ReduceNode& reduce) {
+  identity_ = bits_of(reduce.combiner.identity(reduce.type));
+  for (const Axis& a : reduce.axes) {
+    if (a.extent == 0) {  // without terms there is nothing to compile, and nothing may be read
+      value_ = constant(identity_);
+      return;
+    }
+  }
   if (reduce.where) where_ = compile(reduce.where, -1);
   value_ = compile(reduce.value, where_);
   const DType t = evaluation_type(reduce.type.dtype);
   const Combiner& c = reduce.combiner;
-  identity_ = bits_of(c.identity(reduce.type));
   const int depth = static_cast<int>(loops_.size());
   total_ = new_slot(depth, true);
   if (auto op = c.binary()) {

@@ -226,6 +226,13 @@ TEST(Evaluate, AxesOfExtentOneAndZero) {  // J3, C11
   EXPECT_THAT(run_floats(z, {Array(DType::F32, {3, 0})}), ElementsAre(0, 0, 0));
 }
 
+TEST(Evaluate, NothingIsReadForNoTerms) {
+  Tensor x = placeholder("X", {0});
+  Axis k = reduce_axis("k", 3), none = reduce_axis("none", 0);
+  Tensor y = compute("Y", {2}, [&](Var i) { return sum(x(i) + x(k), {k, none}); });
+  EXPECT_THAT(run_floats(y, {Array(DType::F32, {0})}), ElementsAre(0, 0));
+}
+
 TEST(EvaluateErrors, Arguments) {
   Tensor x = placeholder("X", {2});
   Tensor y = compute("Y", {2}, [&](Var i) { return x(i); });

@@ -23,10 +23,6 @@ double math_rounding(DType t) {
 }
 
 Expr f64(double v) { return make_float(DType::F64, v); }
-Expr magnitude_of(const Expr& v) {
-  Expr wide = v.type().dtype == DType::F64 ? v : make_cast(DType::F64, v);
-  return abs(wide);
-}
 std::optional<double> constant_magnitude(const Bounded& b) {
   const auto* c = b.value.as<ConstNode>();
   if (c == nullptr || !is_float(c->type.dtype)) return std::nullopt;
@@ -36,15 +32,15 @@ std::optional<double> constant_magnitude(const Bounded& b) {
 Bounded unknown(Expr value) { return {std::move(value), 0, 0, f64(kInf)}; }
 Bounded exactly(Expr value) { return {std::move(value), 0, 0, {}}; }
 
-// f(value + bound) - f(value - bound) for a monotone step function: what lies on either side.
+Expr widened(const Expr& e) { return e.type().dtype == DType::F64 ? e : make_cast(DType::F64, e); }
+
+// A monotone step function: as far off as what lies on either side within the bound.
 Bounded step(const Bounded& a, const std::function<Expr(const Expr&)>& f) {
   const Expr v = f(a.value);
   if (a.exact()) return exactly(v);
   const Expr b = a.total();
-  const auto wide = [](const Expr& e) {
-    return e.type().dtype == DType::F64 ? e : make_cast(DType::F64, e);
-  };
-  return {v, 0, 0, wide(f(a.value + b)) - wide(f(a.value - b))};
+  const Expr at = widened(v), above = widened(f(a.value + b)), below = widened(f(a.value - b));
+  return {v, 0, 0, max(above - at, at - below)};
 }
 
 Bounded add(const Bounded& a, const Bounded& b, Expr value, DType t) {
@@ -152,7 +148,7 @@ double underflow_of(DType t) {
   }
 }
 
-Expr Bounded::magnitude() const { return magnitude_of(value); }
+Expr Bounded::magnitude() const { return abs(widened(value)); }
 
 Expr Bounded::without_relative() const { return floor > 0 ? plus(absolute, f64(floor)) : absolute; }
 
@@ -364,10 +360,7 @@ Bounded BoundedExprs::translate_binary(BinaryOp op, DType t, const Bounded& a, c
     case BinaryOp::Eq:
     case BinaryOp::Ne: {
       if (exact) return exactly(value);
-      const auto wide = [](const Expr& e) {
-        return e.type().dtype == DType::F64 ? e : make_cast(DType::F64, e);
-      };
-      const Expr distance = abs(wide(a.value) - wide(b.value));
+      const Expr distance = abs(widened(a.value) - widened(b.value));
       return {value, 0, 0, select(distance <= a.total() + b.total(), f64(1), f64(0))};
     }
     case BinaryOp::And:
@@ -402,10 +395,7 @@ Bounded BoundedExprs::translate_select(const SelectNode& e) {
   if (c.exact()) return r;
   Expr otherwise = f64(kInf);
   if (reads_safely(e.a) && reads_safely(e.b)) {
-    const auto wide = [](const Expr& x) {
-      return x.type().dtype == DType::F64 ? x : make_cast(DType::F64, x);
-    };
-    otherwise = max(a.total(), b.total()) + abs(wide(a.value) - wide(b.value));
+    otherwise = max(a.total(), b.total()) + abs(widened(a.value) - widened(b.value));
   }
   const Expr sure = r.absolute ? r.absolute : f64(0);
   r.absolute = make_select(c.total() > f64(0), otherwise, sure);
