@@ -1,0 +1,20 @@
+// Espalier: all of the compiler library that embedders need.
+#pragma once
+
+#include "espalier/codegen/emit.h"
+#include "espalier/ir/dag.h"
+#include "espalier/ir/evaluate.h"
+#include "espalier/ir/ops/workload.h"
+#include "espalier/ir/tensor.h"
+#include "espalier/runtime/inputs.h"
+#include "espalier/runtime/kernel.h"
+#include "espalier/runtime/npy.h"
+#include "espalier/runtime/worker_client.h"
+#include "espalier/runtime/worker_server.h"
+#include "espalier/schedule/lower.h"
+#include "espalier/schedule/state.h"
+#include "espalier/search/default_schedule.h"
+#include "espalier/search/lookup.h"
+#include "espalier/search/tuner.h"
+#include "espalier/support/target.h"
+#include "espalier/support/version.h"

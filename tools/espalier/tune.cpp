@@ -1,0 +1,192 @@
+// espalier tune: searches for a fast schedule.
+#include <unistd.h>
+
+#include <climits>
+#include <filesystem>
+#include <map>
+
+#include "command_line/interrupt.h"
+#include "espalier/codegen/llvm_version.h"
+#include "espalier/runtime/call_timer.h"
+#include "espalier/runtime/worker_client.h"
+#include "espalier/search/database.h"
+#include "espalier/search/default_schedule.h"
+#include "espalier/search/tuner.h"
+#include "espalier/support/hash.h"
+#include "espalier/support/json.h"
+#include "espalier/support/version.h"
+#include "progress.h"
+#include "task_options.h"
+#include "tune_report.h"
+#include "verb.h"
+
+namespace espalier::cli {
+namespace {
+
+// This program, which is its own measuring process. The link itself works too, should the file have
+// been replaced meanwhile.
+std::string own_program() {
+  constexpr const char* kLink = "/proc/self/exe";
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink(kLink, error);
+  return !error && access(path.c_str(), X_OK) == 0 ? path.string() : kLink;
+}
+
+std::string as_text(const std::vector<Proposal>& proposals, const Task& task) {
+  std::string text;
+  for (size_t i = 0; i < proposals.size(); ++i) {
+    const Proposal& p = proposals[i];
+    text += "# " + std::to_string(i) + " " + hash_to_hex(p.candidate.hash()) + " " +
+            std::string(name_of(p.provenance)) + "\n" + to_string(p.candidate.trace(), task) + "\n";
+  }
+  return text;
+}
+
+std::string as_json(const std::vector<Proposal>& proposals, const Task& task) {
+  Json all = Json::array();
+  for (const Proposal& p : proposals) {
+    all.push(Json::object({{"candidate", hash_to_hex(p.candidate.hash())},
+                           {"provenance", name_of(p.provenance)},
+                           {"decisions", p.candidate.decisions},
+                           {"trace", to_string(p.candidate.trace(), task)}}));
+  }
+  return Json::object({{"proposals", std::move(all)}}).dump() + "\n";
+}
+
+// The first failure of each kind, which stands for the others in what people read.
+class FailureNotes {
+ public:
+  void add(const MeasureResult& result) {
+    if (!result.ok()) first_.try_emplace(result.status, result.error);
+  }
+  void print() const {
+    for (const auto& [status, error] : first_) {
+      write_to_stderr("first failure of kind '" + std::string(name_of(status)) + "': " + error +
+                      "\n");
+    }
+  }
+
+ private:
+  std::map<MeasureStatus, std::string> first_;
+};
+
+class TuneVerb final : public Verb {
+ public:
+  std::string_view name() const override { return "tune"; }
+  std::string_view summary() const override {
+    return "search for the fastest schedule of a workload";
+  }
+
+  void declare(Options& options) override {
+    task_.declare(options);
+    options.integer("--trials", trials_, 0, INT_MAX,
+                    "candidates to measure; 0: the default schedule alone");
+    options.positive("--seconds", seconds_, "S", "of wall time, all included (no limit)");
+    options.text("--policy", policy_, "NAME",
+                 "auto|random|descent; later ansor|evolutionary|draft_verify (auto)");
+    options.integer("--seed", seed_, 0, INT64_MAX, "of the search");
+    options.text("--records", records_, "FILE", "append results, and resume from them");
+    options.text("--seeds-from", seeds_from_, "FILE", "(not in this version) start from records");
+    options.text("--network", network_, "FILE", "(not in this version) tune many tasks");
+    options.integer("--propose", propose_, 1, 1000000,
+                    "print the first N candidates, measure none");
+    options.integer("--search-threads", search_threads_, 1, 1024,
+                    "threads of the search itself, which change nothing but its speed");
+    options.flag("--flush-cache", flush_cache_, "measure with cold caches");
+    options.flag("--json", json_, "one JSON object on standard output");
+    options.flag("--quiet", quiet_, "no progress on standard error");
+  }
+
+  Result<ExitCode> run(Console& console) override {
+    console.quiet = quiet_;
+    for (const auto& [option, value] :
+         {std::pair("--network", network_), std::pair("--seeds-from", seeds_from_)}) {
+      if (value) return usage_error(option, " is not in this version; give one --workload");
+    }
+    if (const auto policy = make_policy(policy_); !policy.ok()) {
+      return usage_error(with_note(policy.error(), "in --policy"));
+    }
+    ESP_TRY(const Task task, task_.make_task());
+    return propose_ ? print_proposals(task, console) : search(task, console);
+  }
+
+ private:
+  TuneOptions tune_options() const {
+    TuneOptions options;
+    options.trials = static_cast<int>(trials_);
+    options.seconds = seconds_.value_or(0);
+    options.seed = static_cast<uint64_t>(seed_);
+    options.policy = policy_;
+    options.search_threads = static_cast<int>(search_threads_);
+    options.records = records_;
+    options.flush_cache = flush_cache_;
+    options.device = host_cpu_fingerprint();
+    options.compiler = version();
+    options.llvm = llvm_version();
+    return options;
+  }
+
+  Result<ExitCode> print_proposals(const Task& task, Console& console) const {
+    ESP_TRY(const std::vector<Proposal> proposals,
+            propose(task, static_cast<int>(*propose_), tune_options()));
+    console.print(json_ ? as_json(proposals, task) : as_text(proposals, task));
+    return kGood;
+  }
+
+  Result<ExitCode> search(const Task& task, Console& console) const {
+    const double start_us = now_us();
+    if (!task.target.runs_on(host_target())) {
+      return make_error(ErrorCode::Unsupported, "candidates are measured on this machine, which ",
+                        "cannot run code for target '", to_string(task.target),
+                        "'; leave out --target or name what it has");
+    }
+    // Reference and bounds in f64 beside each output, and several copies of the inputs.
+    ESP_TRY_VOID(check_memory(task.dag, 8));
+    // A file that cannot be used is no reason to make a reference first.
+    if (!records_.empty()) ESP_TRY_VOID(as_void(Database::open_for_append(records_)));
+    TuneOptions options = tune_options();
+    options.interrupt = &flag_on_interrupt();
+
+    MeasureOptions measuring;
+    measuring.worker = own_program();
+    measuring.flush_cache = flush_cache_;
+    ESP_TRY(const auto measurer, WorkerMeasurer::make(task, measuring, default_candidate));
+
+    ProgressLine line(quiet_, options.seconds, task.dag.flops());
+    FailureNotes failures;
+    options.progress = [&](const TuneProgress& progress) {
+      failures.add(progress.last->result);
+      line.update(progress);
+    };
+    options.log = [&](const std::string& text) { line.interject(text); };
+    options.seconds_before = (now_us() - start_us) / 1e6;
+    const Result<TuneReport> report = tune(task, options, *measurer);
+    line.finish();
+    if (!report.ok()) return report.error();
+    if (!quiet_) failures.print();
+
+    const TuneRequest request{task_.workload(), policy_, records_, options.seed};
+    console.print(json_ ? cli::as_json(task, request, *report)
+                        : cli::as_text(task, request, *report));
+    return report->stopped == StopReason::Interrupted ? kInterrupted : kGood;
+  }
+
+  template <class T>
+  static Result<void> as_void(const Result<T>& result) {
+    return result.ok() ? Result<void>() : result.error();
+  }
+
+  TaskOptions task_;
+  int64_t trials_ = 200, seed_ = 0, search_threads_ = default_threads();
+  std::optional<int64_t> propose_;
+  std::optional<double> seconds_;
+  std::string policy_ = "auto", records_;
+  std::optional<std::string> seeds_from_, network_;
+  bool flush_cache_ = false, json_ = false, quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_tune_verb() { return std::make_unique<TuneVerb>(); }
+
+}  // namespace espalier::cli
