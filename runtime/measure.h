@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,6 +58,15 @@ class Measurer {
   virtual ~Measurer() = default;
   // One result a candidate, in order. `best_us` is the best time known so far (0: none).
   virtual std::vector<MeasureResult> measure(std::span<const Candidate> batch, double best_us) = 0;
+  // The same; `done` hears of each result (its place in the batch) as soon as it is final, so that
+  // it can be recorded before the next candidate brings the machine down.
+  using ResultSink = std::function<void(size_t, const MeasureResult&)>;
+  virtual std::vector<MeasureResult> measure_each(std::span<const Candidate> batch, double best_us,
+                                                  const ResultSink& done) {
+    std::vector<MeasureResult> results = measure(batch, best_us);
+    for (size_t i = 0; i < results.size(); ++i) done(i, results[i]);
+    return results;
+  }
   // Times the given candidates round by round in random order, `rounds` rounds; every candidate
   // has been measured Ok before. times[c][r] in microseconds.
   virtual Result<std::vector<std::vector<double>>> interleave(std::span<const Candidate> candidates,

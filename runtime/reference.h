@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "espalier/ir/evaluate.h"
@@ -16,22 +18,22 @@ namespace espalier {
 
 class Reference {
  public:
-  /// One an output, in the order of dag.outputs(). Views this object, also once it was moved.
-  std::vector<ExpectedOutput> expected() const;
-
-  /// Of output k: the value, in f64 for floats, else in the output's own type; and for floats how
-  /// far a right implementation may be off (for other types an array without elements).
-  const Array& value(size_t k) const { return outputs_[k].value; }
-  const Array& bound(size_t k) const { return outputs_[k].bound; }
-
- private:
-  friend Result<Reference> make_reference(const Task&, const std::vector<Array>&,
-                                          const std::function<Candidate(const Task&)>&);
   struct Output {
     std::string name;
     DType dtype = DType::F32;
-    Array value, bound;
+    Array value;  // f64 for floats, else of the output's own type
+    Array bound;  // how far a right implementation may be off, in f64
   };
+
+  /// What make_reference() returns; or somebody's own idea of what is right.
+  explicit Reference(std::vector<Output> outputs) : outputs_(std::move(outputs)) {}
+
+  /// One an output, in the order of dag.outputs().
+  const std::vector<Output>& outputs() const { return outputs_; }
+  /// The same as views of this object's arrays.
+  std::vector<ExpectedOutput> expected() const;
+
+ private:
   std::vector<Output> outputs_;
 };
 

@@ -25,6 +25,14 @@ struct Worst {
   double excess = -1;  // error over bound; -1: none
   int64_t at = -1;
   int64_t failures = 0;
+
+  void count(double excess_here, int64_t i) {
+    ++failures;
+    if (excess_here > excess) {
+      excess = excess_here;
+      at = i;
+    }
+  }
 };
 
 // How far off in units of the bound, above 1 is wrong; only called when |got - expected| <= bound
@@ -55,12 +63,7 @@ void check_floats(const ExpectedOutput& output, int64_t n, const Load& load, Wor
       continue;
     }
     const double excess = excess_of(expected[i], got, output.bound[i], threshold);
-    if (!(excess > 1)) continue;
-    ++worst.failures;
-    if (excess > worst.excess) {
-      worst.excess = excess;
-      worst.at = i;
-    }
+    if (excess > 1) worst.count(excess, i);
   }
 }
 
@@ -72,46 +75,29 @@ std::string element_text(DType dtype, const void* data, int64_t i) {
   return std::to_string(int_from_bits(dtype, bits));
 }
 
-void describe(const ExpectedOutput& output, const ArrayView& got, const Worst& worst,
-              CheckResult& result) {
-  const bool exact = output.bound == nullptr;
-  const DType value_type = exact ? output.dtype : DType::F64;
-  result.ok = false;
-  result.output = output.name;
-  int64_t flat = worst.at;
-  result.index.resize(output.shape.size());
-  for (size_t d = output.shape.size(); d-- > 0;) {
-    result.index[d] = flat % output.shape[d];
-    flat /= output.shape[d];
-  }
-  const std::string expected_text = element_text(value_type, output.value, worst.at);
-  const std::string got_text = element_text(output.dtype, got.data, worst.at);
-  result.expected = parse_double(expected_text).value_or(0);
-  result.got = parse_double(got_text).value_or(0);
-  result.bound = exact ? 0 : output.bound[worst.at];
-  result.message = "element " + shape_to_string(result.index) + " of output '" + output.name +
-                   "' is " + got_text + " where " + expected_text + " is expected";
-  if (!exact) result.message += " (at most " + format_double(result.bound) + " off)";
-  if (worst.failures > 1) {
-    result.message += "; " + std::to_string(worst.failures) + " of " +
-                      std::to_string(got.elements()) + " elements are wrong";
+void check_integers(const ExpectedOutput& output, const ArrayView& got, int64_t n, Worst& worst) {
+  const DType dtype = output.dtype;
+  const int64_t width = bytes_of(dtype);
+  const auto* a = static_cast<const std::byte*>(output.value);
+  const auto* b = static_cast<const std::byte*>(got.data);
+  for (int64_t i = 0; i < n; ++i, a += width, b += width) {
+    if (memcmp(a, b, static_cast<size_t>(width)) == 0) [[likely]] {
+      continue;
+    }
+    const double error = std::fabs(double_from_bits(dtype, load_scalar(dtype, a)) -
+                                   double_from_bits(dtype, load_scalar(dtype, b)));
+    const double bound = output.bound[i];
+    if (bound > 0 && error <= bound) continue;
+    worst.count(bound > 0 ? error / bound : std::numeric_limits<double>::infinity(), i);
   }
 }
 
 Worst check_output(const ExpectedOutput& output, const ArrayView& got, double& max_error) {
   Worst worst;
   const int64_t n = got.elements();
-  if (output.bound == nullptr) {
-    const int64_t width = bytes_of(output.dtype);
-    const auto* a = static_cast<const std::byte*>(output.value);
-    const auto* b = static_cast<const std::byte*>(got.data);
-    for (int64_t i = 0; i < n; ++i) {
-      if (memcmp(a + i * width, b + i * width, static_cast<size_t>(width)) == 0) continue;
-      if (worst.failures++ == 0) worst.at = i;
-    }
-    return worst;
-  }
-  if (output.dtype == DType::F32) {
+  if (!is_float(output.dtype)) {
+    check_integers(output, got, n, worst);
+  } else if (output.dtype == DType::F32) {
     const auto* at = static_cast<const float*>(got.data);
     check_floats(
         output, n, [at](int64_t i) { return static_cast<double>(at[i]); }, worst, max_error);
@@ -125,6 +111,31 @@ Worst check_output(const ExpectedOutput& output, const ArrayView& got, double& m
         worst, max_error);
   }
   return worst;
+}
+
+void describe(const ExpectedOutput& output, const ArrayView& got, const Worst& worst,
+              CheckResult& result) {
+  const DType value_type = is_float(output.dtype) ? DType::F64 : output.dtype;
+  result.ok = false;
+  result.output = output.name;
+  int64_t flat = worst.at;
+  result.index.resize(output.shape.size());
+  for (size_t d = output.shape.size(); d-- > 0;) {
+    result.index[d] = flat % output.shape[d];
+    flat /= output.shape[d];
+  }
+  const std::string expected_text = element_text(value_type, output.value, worst.at);
+  const std::string got_text = element_text(output.dtype, got.data, worst.at);
+  result.expected = parse_double(expected_text).value_or(0);
+  result.got = parse_double(got_text).value_or(0);
+  result.bound = output.bound[worst.at];
+  result.message = "element " + shape_to_string(result.index) + " of output '" + output.name +
+                   "' is " + got_text + " where " + expected_text + " is expected";
+  if (result.bound > 0) result.message += " (at most " + format_double(result.bound) + " off)";
+  if (worst.failures > 1) {
+    result.message += "; " + std::to_string(worst.failures) + " of " +
+                      std::to_string(got.elements()) + " elements are wrong";
+  }
 }
 
 }  // namespace

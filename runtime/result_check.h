@@ -16,7 +16,7 @@ struct ExpectedOutput {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   const void* value = nullptr;    // f64 for floats; the output's own type otherwise
-  const double* bound = nullptr;  // floats: how far each element may be off; null for the others
+  const double* bound = nullptr;  // how far each element may be off
 };
 
 struct CheckResult {
@@ -30,10 +30,10 @@ struct CheckResult {
       message;  // "element [1, 2] of output 'Y' is 3 where 4 is expected (at most 1e-6 off)"
 };
 
-/// Compares dense outputs with what is expected. Integers and bools must be equal. A float must be
-/// within its bound; NaN is right where NaN is expected and wrong elsewhere, and an infinity is
-/// right where it is expected, or where the bound reaches past the type's largest number. A bound
-/// of infinity accepts anything.
+/// Compares dense outputs with what is expected. Each element must be within its bound, which for
+/// integers is 0 unless they were made from floats. NaN is right where NaN is expected and wrong
+/// elsewhere, and an infinity is right where it is expected, or where the bound reaches past the
+/// type's largest number. A bound of infinity accepts anything.
 CheckResult check_outputs(std::span<const ExpectedOutput> expected,
                           std::span<const ArrayView> outputs);
 

@@ -62,12 +62,25 @@ TEST(ResultCheck, ABoundThatIsNanAcceptsOnlyTheSame) {
 TEST(ResultCheck, IntegersMustBeEqual) {
   Array right(DType::I32, {3}), wrong(DType::I32, {3});
   wrong.set_int(1, 1);
-  const ExpectedOutput output{"Y", DType::I32, {3}, right.data(), nullptr};
+  const std::vector<double> bound = {0, 0, 0};
+  const ExpectedOutput output{"Y", DType::I32, {3}, right.data(), bound.data()};
   const ArrayView same(right), other(wrong);
   EXPECT_TRUE(check_outputs({&output, 1}, {&same, 1}).ok);
   const CheckResult result = check_outputs({&output, 1}, {&other, 1});
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.message, "element [1] of output 'Y' is 1 where 0 is expected");
+}
+
+TEST(ResultCheck, IntegersMadeFromFloatsHaveABound) {
+  const Array right(DType::I32, {1});
+  Array got(DType::I32, {1});
+  const double bound = 1;
+  const ExpectedOutput output{"Y", DType::I32, {1}, right.data(), &bound};
+  const ArrayView view(got);
+  got.set_int(0, -1);
+  EXPECT_TRUE(check_outputs({&output, 1}, {&view, 1}).ok);
+  got.set_int(0, 2);
+  EXPECT_FALSE(check_outputs({&output, 1}, {&view, 1}).ok);
 }
 
 TEST(ResultCheck, NamesTheWorstElementInRelationToItsBound) {

@@ -37,6 +37,7 @@ Result<std::unique_ptr<WorkerMeasurer>> WorkerMeasurer::make(const Task& task,
     return make_error(ErrorCode::InvalidArgument, arguments.size(), " arrays were given for the ",
                       layout.arguments.size(), " inputs and constants of the task");
   }
+  ESP_CHECK(reference.outputs().size() == layout.values.size());
   std::unique_ptr<WorkerMeasurer> measurer(new WorkerMeasurer(task, options));
   ESP_TRY(measurer->memory_, SharedMemory::make(layout.bytes));
   const auto place = [&](const Array& array, int64_t at) {
@@ -46,8 +47,8 @@ Result<std::unique_ptr<WorkerMeasurer>> WorkerMeasurer::make(const Task& task,
   };
   for (size_t k = 0; k < arguments.size(); ++k) place(arguments[k], layout.arguments[k]);
   for (size_t k = 0; k < layout.values.size(); ++k) {
-    place(reference.value(k), layout.values[k]);
-    if (layout.bounds[k] >= 0) place(reference.bound(k), layout.bounds[k]);
+    place(reference.outputs()[k].value, layout.values[k]);
+    place(reference.outputs()[k].bound, layout.bounds[k]);
   }
   ESP_TRY_VOID(measurer->ensure_worker());
   return measurer;

@@ -83,6 +83,15 @@ class SpawnPlan {
         &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
 
+  // Closes what the host process leaves open in its children.
+  void close_from(int fd) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    posix_spawn_file_actions_addclosefrom_np(&actions_, fd);
+#else
+    static_cast<void>(fd);
+#endif
+  }
+
   int spawn(pid_t& pid, const char* program, char** argv) {
     return posix_spawn(&pid, program, &actions_, &attributes_, argv, environ);
   }
@@ -123,6 +132,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::string& program,
   plan.give(errors.theirs.get(), 2);
   // Under its own number already, duplicating it onto itself clears its close-on-exec flag.
   if (inherited_fd >= 0) plan.give(inherited_fd, kInheritedFd);
+  plan.close_from(inherited_fd >= 0 ? kInheritedFd + 1 : kInheritedFd);
 
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());

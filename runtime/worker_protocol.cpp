@@ -185,9 +185,8 @@ TaskLayout task_layout(const ComputeDag& dag) {
   }
   for (const int stage : dag.outputs()) {
     const Tensor& tensor = dag.stage(stage).tensor;
-    const bool exact = !is_float(tensor->dtype);
-    layout.values.push_back(place(tensor, exact ? bytes_of(tensor->dtype) : 8));
-    layout.bounds.push_back(exact ? -1 : place(tensor, 8));
+    layout.values.push_back(place(tensor, is_float(tensor->dtype) ? 8 : bytes_of(tensor->dtype)));
+    layout.bounds.push_back(place(tensor, 8));
   }
   return layout;
 }

@@ -114,7 +114,7 @@ Result<Message> decode(std::string_view payload);
 struct TaskLayout {
   std::vector<int64_t> arguments;  // inputs, then constants, as they are
   std::vector<int64_t> values;     // one an output: f64 for floats, else the output's own type
-  std::vector<int64_t> bounds;     // one an output: f64 for floats; -1: none, must be exact
+  std::vector<int64_t> bounds;     // one an output: f64
   int64_t bytes = 0;
 };
 TaskLayout task_layout(const ComputeDag& dag);

@@ -72,10 +72,9 @@ Result<LoadedTask> load(const TaskMessage& message) {
   for (const int stage : dag.outputs()) {
     const Tensor& tensor = dag.stage(stage).tensor;
     const size_t k = expected.size();
-    const int64_t bound = layout.bounds[k];
     expected.push_back({dag.stage(stage).name, tensor->dtype, tensor->shape,
                         base + layout.values[k],
-                        bound < 0 ? nullptr : reinterpret_cast<const double*>(base + bound)});
+                        reinterpret_cast<const double*>(base + layout.bounds[k])});
   }
   Task task{std::move(dag), std::move(target), static_cast<int>(message.threads), {}};
   ESP_TRY(loaded.runner,
