@@ -86,6 +86,26 @@ TEST(AccessErrors, NegativeOffset) {
   EXPECT_THAT(error_of(y), HasSubstr("-1 to 6"));
 }
 
+TEST(AccessErrors, DivisionThatLeaves) {
+  Tensor x = placeholder("X", {11});
+  Tensor in = compute("Y", {8}, [&](Var i) { return x(floordiv(i * 3, 2)); });
+  EXPECT_EQ(error_of(in), "no error");
+  Tensor out = compute("Y", {9}, [&](Var i) { return x(floordiv(i * 3, 2)); });
+  EXPECT_THAT(error_of(out), HasSubstr("0 to 12"));
+}
+
+TEST(Access, IndicesThatIntervalsCannotBoundAreTried) {
+  Tensor x = placeholder("X", {4});
+  Tensor y = compute("Y", {8}, [&](Var i) { return x(i - floordiv(i, 2) * 2 + floormod(i, 3)); });
+  EXPECT_EQ(error_of(y), "no error");
+}
+
+TEST(AccessErrors, WrappingIndex) {
+  Tensor x = placeholder("X", {4});
+  Tensor y = compute("Y", {1 << 20}, [&](Var i) { return x(i * INT64_MAX); });
+  EXPECT_THAT(error_of(y), HasSubstr("not known to stay below 4"));
+}
+
 TEST(Access, GuardedReadsMayReachOutside) {
   Tensor x = placeholder("X", {8});
   Axis k = reduce_axis("k", 3);

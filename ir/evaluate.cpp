@@ -1,6 +1,6 @@
 #include "espalier/ir/evaluate.h"
 
-#include "espalier/ir/eval_program.h"
+#include "espalier/ir/internal/eval_program.h"
 
 namespace espalier {
 namespace {

@@ -27,6 +27,15 @@ struct Bounded {
 Expr plus(const Expr& a, const Expr& b);
 Expr times(double factor, const Expr& e);
 
+Expr widened(const Expr& e);  // as f64
+
+// Of a + b or a - b, a * b, a / b, min or max of a and b; `value` is that expression, `t` the type
+// it is computed in.
+Bounded bounded_sum(const Bounded& a, const Bounded& b, Expr value, DType t);
+Bounded bounded_product(const Bounded& a, const Bounded& b, Expr value, DType t);
+Bounded bounded_quotient(const Bounded& a, const Bounded& b, Expr value, DType t);
+Bounded bounded_extremum(const Bounded& a, const Bounded& b, Expr value);
+
 // What the rounding of a result to type `t` adds: relative, and absolute below the normal numbers.
 double rounding_of(DType t);
 double underflow_of(DType t);

@@ -1,4 +1,4 @@
-// Compilation of a definition for the naive evaluator (see eval_program.h).
+// Compilation of a definition for the naive evaluator (see internal/eval_program.h).
 #include <algorithm>
 #include <bit>
 #include <cfloat>
@@ -7,7 +7,7 @@
 #include "espalier/ir/access.h"
 #include "espalier/ir/buffer.h"
 #include "espalier/ir/children.h"
-#include "espalier/ir/eval_program.h"
+#include "espalier/ir/internal/eval_program.h"
 
 namespace espalier {
 namespace {

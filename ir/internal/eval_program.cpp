@@ -1,4 +1,4 @@
-#include "espalier/ir/eval_program.h"
+#include "espalier/ir/internal/eval_program.h"
 
 #include <algorithm>
 #include <bit>
