@@ -29,7 +29,7 @@ struct Access {
 
 struct StageInfo {
   Tensor tensor;
-  std::string name;  // unique in the DAG: a repeated name gets a numeric suffix
+  std::string name;               // unique in the DAG: a repeated name gets a numeric suffix
   std::vector<Axis> axes;         // spatial
   std::vector<Axis> reduce_axes;  // empty unless the body is a Reduce
   std::vector<Access> accesses;

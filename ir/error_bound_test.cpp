@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "espalier/ir/evaluate.h"
-#include "espalier/ir/ops/testing.h"
+#include "espalier/ir/ops/test_spec.h"
 #include "espalier/ir/ops/workload.h"
 #include "espalier/ir/scalar_ops.h"
 #include "espalier/support/rng.h"

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "espalier/ir/ops/testing.h"
+#include "espalier/ir/ops/test_spec.h"
 
 namespace espalier {
 namespace {

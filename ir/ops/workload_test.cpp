@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "espalier/ir/ops/testing.h"
+#include "espalier/ir/ops/test_spec.h"
 
 namespace espalier {
 namespace {
