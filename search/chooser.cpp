@@ -1,5 +1,7 @@
 #include "espalier/search/chooser.h"
 
+#include <algorithm>
+
 #include "espalier/support/check.h"
 
 namespace espalier {
@@ -12,17 +14,16 @@ int Chooser::choose(std::string_view what, int options, int preferred) {
     // A script made for another branch may say too much here.
     const int said = script_[taken_.size()];
     if (said >= 0 && said < options) taken = said;
+  } else if (const auto hint = std::find_if(
+                 hints_.begin(), hints_.end(),
+                 [&](const StructureChoice& c) { return c.what == what && c.options == options; });
+             hint != hints_.end()) {
+    taken = hint->taken;
   } else if (rng_ != nullptr && options > 1 && !rng_->chance(preference_)) {
     taken = static_cast<int>(rng_->below(static_cast<uint64_t>(options)));
   }
   taken_.push_back({std::string(what), options, preferred, taken});
   return taken;
-}
-
-void Chooser::retry(size_t count, int taken) {
-  ESP_CHECK(count < taken_.size());
-  taken_.resize(count + 1);
-  taken_.back().taken = taken;
 }
 
 std::vector<int> script_of(const std::vector<StructureChoice>& choices) {

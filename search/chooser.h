@@ -19,12 +19,14 @@ struct StructureChoice {
   int taken = 0;
 };
 
-// Each decision is taken by the script while that lasts, then at random if there is an Rng, else
-// as preferred. The decisions taken are themselves a script that leads to the same sketch.
+// Each decision is taken by the script while that lasts, then as a hint of the same name says, then
+// at random if there is an Rng, else as preferred. The decisions taken are themselves a script that
+// leads to the same sketch.
 class Chooser {
  public:
   Chooser() = default;
-  explicit Chooser(std::span<const int> script) : script_(script) {}
+  explicit Chooser(std::span<const int> script, std::span<const StructureChoice> hints = {})
+      : script_(script), hints_(hints) {}
   // With this probability a decision is as preferred, else uniform over all options.
   Chooser(Rng& rng, double preference) : rng_(&rng), preference_(preference) {}
 
@@ -32,14 +34,11 @@ class Chooser {
   int choose(std::string_view what, int options, int preferred = 0);
   bool flag(std::string_view what, bool preferred) { return choose(what, 2, preferred) == 1; }
 
-  // True when decisions beyond the script are as preferred.
-  bool is_default() const { return rng_ == nullptr; }
   const std::vector<StructureChoice>& taken() const { return taken_; }
-  // Takes back the decisions from `count` on and takes the first of them as said.
-  void retry(size_t count, int taken);
 
  private:
   std::span<const int> script_;
+  std::span<const StructureChoice> hints_;
   Rng* rng_ = nullptr;
   double preference_ = 0;
   std::vector<StructureChoice> taken_;

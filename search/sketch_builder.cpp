@@ -1,16 +1,20 @@
 #include "espalier/search/sketch_builder.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "espalier/support/check.h"
 
 namespace espalier {
 
-Num SketchBuilder::slot(SlotKind kind, int64_t start) {
+Num SketchBuilder::slot(std::string name, SlotKind kind, int64_t start) {
   ESP_CHECK(start >= 0 && start <= std::numeric_limits<int32_t>::max(), "slot starts at ", start);
   const int slot = static_cast<int>(sketch_.slots.size());
   sketch_.slots.push_back({kind});
   start_.push_back(static_cast<int32_t>(start));
+  const auto same = std::count(slot_names_.begin(), slot_names_.end(), name);
+  ESP_CHECK(same == 0, "two slots called ", name);
+  slot_names_.push_back(std::move(name));
   return Num::of_slot(slot);
 }
 
@@ -42,6 +46,7 @@ void SketchBuilder::rewind(const Mark& mark) {
   sketch_.steps.resize(mark.steps);
   sketch_.slots.resize(mark.slots);
   start_.resize(mark.slots);
+  slot_names_.resize(mark.slots);
   rejection_.reset();
   rejected_.reset();
 }

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "espalier/schedule/state.h"
@@ -30,7 +31,8 @@ class SketchBuilder {
   // Numbers: written down, or a new slot. A slot may be used again in a later step, which then
   // always has the same value.
   static Num fixed(int64_t value) { return {value, -1}; }
-  Num slot(SlotKind kind, int64_t start);
+  // `name` says what the slot is for, whatever the sketch: numbers are carried over by it.
+  Num slot(std::string name, SlotKind kind, int64_t start);
   int64_t value(const Num& n) const;  // with the numbers to start from
 
   // Steps. Those that make loops or stages return their ids (valid names even after a rejection).
@@ -62,6 +64,7 @@ class SketchBuilder {
 
   const Sketch& sketch() const { return sketch_; }
   const std::vector<int32_t>& start() const { return start_; }
+  const std::vector<std::string>& slot_names() const { return slot_names_; }
 
  private:
   bool apply(Step step);
@@ -69,7 +72,8 @@ class SketchBuilder {
 
   State state_;
   Sketch sketch_;
-  std::vector<int32_t> start_;  // a value for each slot
+  std::vector<int32_t> start_;           // a value for each slot
+  std::vector<std::string> slot_names_;  // one a slot, distinct
   std::optional<Rejection> rejection_;
   std::optional<Step> rejected_;
 };

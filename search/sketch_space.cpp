@@ -92,13 +92,15 @@ StructurePtr SketchSpace::make(Chooser& chooser, bool keep_plain, std::string* w
       sketch.finish(id);
     }
   }
-  return intern(sketch.sketch(), sketch.start(), chooser.taken());
+  return intern(sketch, chooser.taken());
 }
 
-StructurePtr SketchSpace::intern(const Sketch& sketch, const std::vector<int32_t>& start,
+StructurePtr SketchSpace::intern(const SketchBuilder& built,
                                  const std::vector<StructureChoice>& choices) const {
+  const Sketch& sketch = built.sketch();
   auto made = std::make_shared<Structure>();
-  made->start = start;
+  made->start = built.start();
+  made->slot_names = built.slot_names();
   made->choices = choices;
   const uint64_t hash = sketch.hash();
   const std::lock_guard lock(mutex_);
@@ -142,8 +144,9 @@ StructurePtr SketchSpace::preferred() const {
   return preferred_;
 }
 
-StructurePtr SketchSpace::along(const std::vector<int>& script) const {
-  Chooser chooser{std::span<const int>(script)};
+StructurePtr SketchSpace::along(const std::vector<int>& script,
+                                std::span<const StructureChoice> hints) const {
+  Chooser chooser(script, hints);
   return make(chooser);
 }
 

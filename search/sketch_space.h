@@ -12,7 +12,8 @@ namespace espalier {
 // A sketch, with numbers to start from and the decisions that led to it.
 struct Structure {
   std::shared_ptr<const Sketch> sketch;
-  std::vector<int32_t> start;  // one a slot; they replay
+  std::vector<int32_t> start;           // one a slot; they replay
+  std::vector<std::string> slot_names;  // what each slot is for; distinct
   std::vector<StructureChoice> choices;
 
   Candidate candidate() const { return {sketch, start}; }
@@ -31,8 +32,10 @@ class SketchSpace {
   // As the rules prefer, or next to it where that is rejected. Never null: at last the stage that
   // no rule can schedule keeps its plain nest.
   StructurePtr preferred() const;
-  // Decisions as scripted, then as preferred. Null: rejected.
-  StructurePtr along(const std::vector<int>& script) const;
+  // Decisions as scripted, then as the hints of the same name say, then as preferred. Null:
+  // rejected.
+  StructurePtr along(const std::vector<int>& script,
+                     std::span<const StructureChoice> hints = {}) const;
   // Why `along` the same script is null: the step that was rejected, in words. Empty if it is not.
   std::string explain_rejection(const std::vector<int>& script) const;
   // Decisions at random, each as preferred with the given probability. Null: rejected.
@@ -51,7 +54,7 @@ class SketchSpace {
 
  private:
   StructurePtr make(Chooser& chooser, bool keep_plain = false, std::string* why = nullptr) const;
-  StructurePtr intern(const Sketch& sketch, const std::vector<int32_t>& start,
+  StructurePtr intern(const SketchBuilder& sketch,
                       const std::vector<StructureChoice>& choices) const;
 
   const Task task_;

@@ -33,6 +33,10 @@ std::vector<LoopId> loops_below(const Stage& stage, LoopId loop) {
 
 LoopId innermost(const Stage& stage) { return stage.order.empty() ? kNoLoop : stage.order.back(); }
 
+std::string name_slot(const PartialSketch& sketch, StageId s, std::string_view role) {
+  return std::string(role) + " of " + sketch.state().stage_name(s);
+}
+
 void parallelize(PartialSketch& sketch, StageId s, std::vector<LoopId>* outer, double flops,
                  Chooser& chooser) {
   const int threads = sketch.task().threads;
@@ -86,7 +90,8 @@ void vectorize_points(PartialSketch& sketch, StageId s, std::vector<int> axes) {
   const int64_t start = extent <= access.lanes
                             ? extent
                             : std::min(round_up(extent, access.lanes), vectors * access.lanes);
-  const std::vector<LoopId> parts = sketch.split(s, inner, {sketch.slot(SlotKind::Vector, start)});
+  const std::vector<LoopId> parts = sketch.split(
+      s, inner, {sketch.slot(name_slot(sketch, s, "points"), SlotKind::Vector, start)});
   if (innermost(sketch.stage(s)) != parts[1]) {
     std::vector<LoopId> order = sketch.stage(s).order;
     std::erase(order, parts[1]);

@@ -17,6 +17,9 @@ std::vector<LoopId> loops_below(const Stage& stage, LoopId loop);
 // The innermost loop of the nest; kNoLoop if there is none.
 LoopId innermost(const Stage& stage);
 
+// "rows of C": names of slots are the same in all sketches that cut the stage in that way.
+std::string name_slot(const PartialSketch& sketch, StageId s, std::string_view role);
+
 // Makes leading loops parallel if the task has threads for them: `outer` are neighbouring spatial
 // loops of the stage from the outside in. How many of them are fused is the chooser's to say,
 // preferably so many that each thread gets a few iterations, and none where the work is smaller

@@ -141,7 +141,8 @@ class RowFusionRule final : public SketchRule {
                                 ? extent
                                 : std::min<int64_t>(extent / access.lanes, 4) * access.lanes;
       const std::vector<LoopId> parts =
-          sketch.split(s, static_cast<LoopId>(last), {sketch.slot(SlotKind::Vector, start)});
+          sketch.split(s, static_cast<LoopId>(last),
+                       {sketch.slot(name_slot(sketch, s, "points"), SlotKind::Vector, start)});
       outer.back() = parts[0];
       lanes = parts[1];
     }

@@ -40,10 +40,11 @@ StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares) {
   std::vector<Num> factors;
   if (shares > 1) {
     const int64_t steps = ceil_div(extent, lanes * chains);
-    factors.push_back(sketch.slot(SlotKind::Tile, std::max<int64_t>(1, ceil_div(steps, shares))));
+    factors.push_back(sketch.slot(name_slot(sketch, s, "share"), SlotKind::Tile,
+                                  std::max<int64_t>(1, ceil_div(steps, shares))));
   }
-  factors.push_back(sketch.slot(SlotKind::Register, chains));
-  factors.push_back(sketch.slot(SlotKind::Vector, lanes));
+  factors.push_back(sketch.slot(name_slot(sketch, s, "chains"), SlotKind::Register, chains));
+  factors.push_back(sketch.slot(name_slot(sketch, s, "lanes"), SlotKind::Vector, lanes));
   const std::vector<LoopId> parts = sketch.split(s, whole, factors);
   const LoopId chain = parts[parts.size() - 2], lane = parts.back();
 

@@ -182,10 +182,11 @@ void TilingNest::split_columns_and_rows() {
                               ? std::max(target.l2_bytes, target.l3_bytes / 4)
                               : target.l2_bytes;
     const int64_t panels = std::max<int64_t>(1, cache / 2 / (block * rows_.tile.cols * bytes));
-    col_factors.push_back(sketch_.slot(
-        SlotKind::Tile, std::min(panels, ceil_div(plan_.vector_extent, rows_.tile.cols))));
+    col_factors.push_back(
+        sketch_.slot(name_slot(sketch_, anchor_, "column block"), SlotKind::Tile,
+                     std::min(panels, ceil_div(plan_.vector_extent, rows_.tile.cols))));
   }
-  cols_ = sketch_.slot(SlotKind::Vector, rows_.tile.cols);
+  cols_ = sketch_.slot(name_slot(sketch_, anchor_, "columns"), SlotKind::Vector, rows_.tile.cols);
   col_factors.push_back(cols_);
   std::vector<LoopId> parts = sketch_.split(root_, cols, col_factors);
   col_[0] = parts.front();
@@ -200,10 +201,12 @@ void TilingNest::split_columns_and_rows() {
   if (order_.has(Part::R1)) {
     const int64_t tiles =
         std::max<int64_t>(1, target.l2_bytes / 4 / (block * rows_.tile.rows * bytes));
-    row_factors.push_back(sketch_.slot(
-        SlotKind::Tile, std::min(tiles, ceil_div(sketch_.extent(root_, row), rows_.tile.rows))));
+    row_factors.push_back(
+        sketch_.slot(name_slot(sketch_, anchor_, "row block"), SlotKind::Tile,
+                     std::min(tiles, ceil_div(sketch_.extent(root_, row), rows_.tile.rows))));
   }
-  row_factors.push_back(sketch_.slot(SlotKind::Register, rows_.tile.rows));
+  row_factors.push_back(
+      sketch_.slot(name_slot(sketch_, anchor_, "rows"), SlotKind::Register, rows_.tile.rows));
   parts = sketch_.split(root_, row, row_factors);
   row_[0] = parts.front();
   row_[1] = parts.size() == 3 ? parts[1] : kNoLoop;
@@ -374,8 +377,9 @@ void TilingNest::build_rooted() {
     const int64_t block = std::clamp<int64_t>(256 / others, 1, extent);
     // Blocks of equal size.
     const int64_t start = ceil_div(extent, ceil_div(extent, block));
-    const std::vector<LoopId> parts =
-        sketch_.split(anchor_, largest, {sketch_.slot(SlotKind::Tile, start)});
+    const std::vector<LoopId> parts = sketch_.split(
+        anchor_, largest,
+        {sketch_.slot(name_slot(sketch_, anchor_, "reduction block"), SlotKind::Tile, start)});
     reduction_outer_ = parts[0];
     largest = parts[1];
   }
@@ -383,7 +387,8 @@ void TilingNest::build_rooted() {
     const std::vector<LoopId> reduction = reduction_loops(anchor_);
     const LoopId last = largest_reduction_first_ ? largest : reduction.back();
     const std::vector<LoopId> parts =
-        sketch_.split(anchor_, last, {sketch_.slot(SlotKind::Register, 2)});
+        sketch_.split(anchor_, last,
+                      {sketch_.slot(name_slot(sketch_, anchor_, "unroll"), SlotKind::Register, 2)});
     sketch_.unroll(anchor_, parts[1]);
   }
   order_outer_loops();
@@ -440,8 +445,9 @@ void TilingNest::build_fused() {
   const LoopId cols = static_cast<LoopId>(plan_.vector_axis);
   const LoopId rows = rows_.axes.empty() ? kNoLoop : static_cast<LoopId>(rows_.axes[0]);
   if (unroll_reduction_) {
-    const std::vector<LoopId> parts = sketch_.split(anchor_, reduction_loops(anchor_).back(),
-                                                    {sketch_.slot(SlotKind::Register, 2)});
+    const std::vector<LoopId> parts =
+        sketch_.split(anchor_, reduction_loops(anchor_).back(),
+                      {sketch_.slot(name_slot(sketch_, anchor_, "unroll"), SlotKind::Register, 2)});
     sketch_.unroll(anchor_, parts[1]);
   }
   std::vector<LoopId> order;

@@ -47,14 +47,15 @@ class TransposeRule final : public SketchRule {
     // Lanes along the result gather what they read; along the source they scatter what they write.
     const bool scatter = chooser.flag("lanes along the source", false);
     const bool source_outside = chooser.flag("source outside", false);
-    auto cut = [&](int axis, bool lanes) {
+    auto cut = [&](int axis, bool lanes, std::string_view role) {
       const int64_t extent = access.extent[static_cast<size_t>(axis)];
       const int64_t start = std::min<int64_t>(extent, access.lanes);
       return sketch.split(s, static_cast<LoopId>(axis),
-                          {sketch.slot(lanes ? SlotKind::Vector : SlotKind::Register, start)});
+                          {sketch.slot(name_slot(sketch, s, role),
+                                       lanes ? SlotKind::Vector : SlotKind::Register, start)});
     };
-    const std::vector<LoopId> writes = cut(axes.writes, !scatter);
-    const std::vector<LoopId> reads = cut(axes.reads, scatter);
+    const std::vector<LoopId> writes = cut(axes.writes, !scatter, "result");
+    const std::vector<LoopId> reads = cut(axes.reads, scatter, "source");
 
     std::vector<LoopId> outer;
     for (int a = 0; a < access.spatial; ++a) {

@@ -1,0 +1,25 @@
+#include "espalier/search/policies/sampler.h"
+
+namespace espalier {
+namespace {
+
+class RandomPolicy final : public SearchPolicy {
+ public:
+  std::string_view name() const override { return "random"; }
+
+  std::vector<Proposal> propose(const SearchContext& context, int n) override {
+    std::unordered_set<uint64_t> taken;
+    return sampler_.draw(context, n, [](uint64_t) { return Sampler::Bias{}; }, &taken);
+  }
+
+  void observe(const SearchContext&, std::span<const Observation>) override {}
+
+ private:
+  Sampler sampler_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<SearchPolicy> make_random_policy() { return std::make_unique<RandomPolicy>(); }
+
+}  // namespace espalier
