@@ -233,6 +233,25 @@ Expr operator>(Expr a, Expr b);
 Expr operator>=(Expr a, Expr b);
 Expr operator==(Expr a, Expr b);
 Expr operator!=(Expr a, Expr b);
+// For numbers, or in `i == 0` the 0 could as well be the null pointer.
+template <class T>
+concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+template <Number T>
+Expr operator==(const Expr& a, T b) {
+  return a == Expr(b);
+}
+template <Number T>
+Expr operator==(T a, const Expr& b) {
+  return Expr(a) == b;
+}
+template <Number T>
+Expr operator!=(const Expr& a, T b) {
+  return a != Expr(b);
+}
+template <Number T>
+Expr operator!=(T a, const Expr& b) {
+  return Expr(a) != b;
+}
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
 Expr logical_not(Expr a);  // `!e` asks whether e is empty

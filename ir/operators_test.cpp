@@ -54,6 +54,13 @@ TEST(Operators, ConditionsCountAsNumbers) {
   EXPECT_TRUE(is_const((Expr(2) < 3) + (Expr(0) < 1), 2));
 }
 
+TEST(Operators, ZeroIsANumber) {
+  Var i("i");
+  EXPECT_EQ(to_string(i == 0), "i == 0");
+  EXPECT_EQ(to_string(i != 0), "i != 0");
+  EXPECT_EQ(to_string(0 == i + 1), "0 == i + 1");
+}
+
 TEST(Operators, LogicNeedsConditions) {
   Var i("i");
   EXPECT_NE(poison_message(i && (i < 3)), nullptr);

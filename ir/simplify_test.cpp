@@ -159,6 +159,14 @@ TEST_F(Simplify, ReadsKeepTheConditionThatGuardsThem) {
   EXPECT_EQ(text(x < 5 && guarded), "x < 5 && select(x < 5, A[x], 0) < 3");
 }
 
+// Code generation computes both sides of a Select, once reads are safe by themselves.
+TEST_F(Simplify, ReadsInASelectStaySafeByThemselves) {
+  Buffer a = make_buffer("A", DType::I64, {5}, BufferScope::Param);
+  EXPECT_EQ(text(select(x < 5, make_load(a, {min(x, 4)}), 0)), "select(x < 5, A[min(x, 4)], 0)");
+  EXPECT_EQ(text(select(x < 5, make_load(a, {x}, x < 5), 0)), "select(x < 5, A[x if x < 5], 0)");
+  EXPECT_EQ(text(select(x < 5, select(x < 5, make_load(a, {x}), 1), 0)), "select(x < 5, A[x], 0)");
+}
+
 TEST_F(Simplify, CastsThatKeepTheNumberGo) {
   const Expr narrow = make_cast(DType::I32, i);
   EXPECT_EQ(text(make_cast(DType::I64, narrow)), "i");

@@ -20,6 +20,37 @@ void Context::restore(const Mark& m) {
   epoch_ = m.epoch;
 }
 
+namespace {
+
+template <class T>
+std::vector<T> take_from(std::vector<T>& v, size_t begin) {
+  const auto first = v.begin() + static_cast<ptrdiff_t>(begin);
+  std::vector<T> taken(std::make_move_iterator(first), std::make_move_iterator(v.end()));
+  v.erase(first, v.end());
+  return taken;
+}
+
+template <class T>
+void give_back(std::vector<T>& v, std::vector<T>& taken) {
+  v.insert(v.end(), std::make_move_iterator(taken.begin()), std::make_move_iterator(taken.end()));
+}
+
+}  // namespace
+
+Context::Suspended Context::suspend(const Mark& m) {
+  Suspended s{take_from(ranges_, m.ranges), take_from(facts_, m.facts),
+              take_from(conditions_, m.conditions), epoch_};
+  epoch_ = m.epoch;
+  return s;
+}
+
+void Context::resume(Suspended s) {
+  give_back(ranges_, s.ranges);
+  give_back(facts_, s.facts);
+  give_back(conditions_, s.conditions);
+  epoch_ = s.epoch;
+}
+
 void Context::set_range(const ExprNode* var, Interval range) {
   ranges_.emplace_back(var, range);
   epoch_ = ++last_epoch_;

@@ -24,21 +24,30 @@ class Context final : public Ranges {
   void assume(const Expr& cond, bool truth);  // scalar, in normal form
   void assume_at_most(const Sum& form, Int128 limit);
 
+  struct Fact {
+    Sum terms;  // coefficients without a common divisor, the sign as in `normalize`
+    uint64_t hash;
+    Wide range;
+  };
   struct Mark {
     size_t ranges, replacements, facts, conditions;
     uint32_t epoch;
   };
   Mark mark() const;
   void restore(const Mark& m);
+  // Forgets what came after a mark for a while: `suspend` then `resume` with what it returned.
+  struct Suspended {
+    std::vector<std::pair<const ExprNode*, Interval>> ranges;
+    std::vector<Fact> facts;
+    std::vector<std::pair<Expr, bool>> conditions;
+    uint32_t epoch = 0;
+  };
+  Suspended suspend(const Mark& m);
+  void resume(Suspended s);
   // Differs between any two states in which something else is known.
   uint32_t epoch() const { return epoch_; }
 
  private:
-  struct Fact {
-    Sum terms;  // coefficients without a common divisor, the sign as in `normalize`
-    uint64_t hash;
-    Wide range;
-  };
   struct Normal {
     Sum terms;
     int64_t factor;  // form = factor * terms + constant

@@ -1,6 +1,7 @@
 #include "espalier/ir/internal/simplifier.h"
 
 #include <unordered_set>
+#include <utility>
 
 #include "espalier/ir/children.h"
 #include "espalier/ir/mutate.h"
@@ -99,8 +100,8 @@ Simplifier::Value Simplifier::visit_node(const Expr& e) {
     case ExprKind::Const:
     case ExprKind::Var:
     case ExprKind::Reinterpret:
-    case ExprKind::Fma:
-    case ExprKind::Read: v = visit_children(e); break;
+    case ExprKind::Fma: v = visit_children(e); break;
+    case ExprKind::Read: outside_selects([&] { v = visit_children(e); }); break;
   }
   if (is_int_or_bool(t) && v.range.is_point() && !is_const_int(v.e)) {
     v.e = make_int(e.type(), v.range.lo);
@@ -174,9 +175,12 @@ Simplifier::Value Simplifier::visit_select(const Expr& e) {
   const auto side = [&](const Expr& s, bool when) {
     if (!scalar) return visit(s);
     const Context::Mark mark = context_.mark();
+    const bool outermost = !outermost_select_;
+    if (outermost) outermost_select_ = mark;
     context_.assume(cond, when);
     Value v = visit(s);
     context_.restore(mark);
+    if (outermost) outermost_select_.reset();
     return v;
   };
   Value a = side(n->a, true), b = side(n->b, false);
@@ -196,17 +200,28 @@ Simplifier::Value Simplifier::visit_select(const Expr& e) {
   return {make_select(std::move(cond), std::move(a.e), std::move(b.e)), range};
 }
 
+template <class F>
+void Simplifier::outside_selects(F visit_operands) {
+  if (!outermost_select_) return visit_operands();
+  const Context::Mark mark = *std::exchange(outermost_select_, std::nullopt);
+  Context::Suspended inside = context_.suspend(mark);
+  visit_operands();
+  context_.resume(std::move(inside));
+  outermost_select_ = mark;
+}
+
 Simplifier::Value Simplifier::visit_load(const Expr& e) {
   const auto* n = e.as<LoadNode>();
   const Type t = e.type();
   const auto finish = [&](Expr r) { return Value{std::move(r), type_range(t.dtype)}; };
   Expr predicate;
-  if (n->predicate) {
-    predicate = narrowed(visit(n->predicate).e);
-    if (is_const(predicate, 0)) return {make_number(t, 0), {0, 0}};
-    if (is_const(predicate, 1)) predicate = {};
-  }
-  std::vector<Expr> indices = visit_indices(n->indices);
+  std::vector<Expr> indices;
+  outside_selects([&] {
+    if (n->predicate) predicate = narrowed(visit(n->predicate).e);
+    indices = visit_indices(n->indices);
+  });
+  if (predicate && is_const(predicate, 0)) return {make_number(t, 0), {0, 0}};
+  if (predicate && is_const(predicate, 1)) predicate = {};
   const bool scalar = lanes_of(indices) == 1;
   if (t.is_vector() && scalar && predicate && predicate.type().is_vector()) {
     indices[0] = make_broadcast(indices[0], t.lanes);

@@ -52,8 +52,13 @@ class Simplifier {
   std::optional<bool> is_at_most(const Expr& a, const Expr& b);
 
   Value with_context_range(Expr e);
+  // Visits the operands of a read without what an enclosing Select's condition tells: later on both
+  // sides of a Select may be computed, once reads have predicates or indices that are safe without.
+  template <class F>
+  void outside_selects(F visit_operands);
 
   Context context_;
+  std::optional<Context::Mark> outermost_select_;
   // Results for nodes that have several holders, so that shared subtrees are visited once. Whether
   // a result is found here never changes it.
   template <class T>
