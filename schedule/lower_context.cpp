@@ -383,9 +383,13 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     if (has_absent_part(st, static_cast<LoopId>(l))) continue;
     const Relation& rel = st.relations[static_cast<size_t>(lp.relation)];
     int64_t covered = 1;
-    for (LoopId part : rel.parts) covered *= st.loops[static_cast<size_t>(part)].extent;
+    // An empty reduction outside an accumulator runs once, for the identity.
+    for (LoopId part : rel.parts) {
+      covered *= std::max<int64_t>(1, st.loops[static_cast<size_t>(part)].extent);
+    }
     if (covered <= lp.extent) continue;
     Guard traits;
+    traits.reduce = lp.reduce;
     traits.storage = made_from_storage(st, static_cast<LoopId>(l));
     add_guard(out, s, loop_expr(s, static_cast<LoopId>(l)) < make_index(lp.extent), traits);
   }
@@ -401,6 +405,7 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     const Expr value = to_expr(coordinates_.axis_value(s, a));
     Guard traits;
     traits.pad = spatial && !lp.region;
+    traits.reduce = !spatial;
     if (lp.region) add_guard(out, s, value >= make_index(0), traits);
     add_guard(out, s, value < make_index(extent), traits);
   }

@@ -235,21 +235,38 @@ class TailResolver {
     // Lanes and straight code need a constant extent.
     min = simplify(min, bounds_without(loop.var));
     Expr extent = simplify(end - min, bounds_without(loop.var));
-    if (is_tile(loop.for_kind)) {
-      int64_t n = 0, whole = 0;
-      if (!is_const_int(extent, &n)) return {};
-      if (loop.for_kind == ForKind::Vectorized && n > 0 && is_const_int(loop.extent, &whole) &&
-          is_const(min, 0) && is_const(loop.min, 0)) {
-        const int64_t rounded = std::min(whole, (n + lanes_ - 1) / lanes_ * lanes_);
-        if (rounded > n && lanes_are_spare(branch->then_case, loop.var, rounded)) {
-          extent = make_index(rounded);
-        }
-      }
-    }
+    if (is_tile(loop.for_kind) && !is_const_int(extent)) return {};
     Stmt body = left.empty() ? branch->then_case : make_if(conjunction(left), branch->then_case);
     Stmt result = make_for(loop.var, min, extent, loop.for_kind, body, loop.partition);
     if (!hoisted.empty()) result = make_if(conjunction(hoisted), result);
     return simplify(result, bounds_without(loop.var));
+  }
+
+  // How many lanes more than the condition `inner + partial >= 0` leaves may run: up to whole
+  // vectors, if the condition guards the body of one vectorized loop alone.
+  int64_t spare_lanes(const Found& f, int64_t partial, const Stmt& body) const {
+    if (f.inner.terms.size() != 1 || f.inner.terms[0].second != -1) return 0;
+    const ForNode* loop = nullptr;
+    visit(
+        body,
+        [&](const Stmt& s) {
+          const ForNode* l = s.as<ForNode>();
+          if (l != nullptr && l->var.same_as(f.inner.terms[0].first)) loop = l;
+          return true;
+        },
+        [](const Expr&) { return false; });
+    int64_t whole = 0;
+    if (loop == nullptr || loop->for_kind != ForKind::Vectorized || !is_const(loop->min, 0) ||
+        !is_const_int(loop->extent, &whole)) {
+      return 0;
+    }
+    const IfNode* branch = loop->body.as<IfNode>();
+    if (branch == nullptr || branch->else_case || !equal(branch->cond, f.guard)) return 0;
+    const int64_t n = partial + 1;
+    const int64_t rounded = std::min(whole, (n + lanes_ - 1) / lanes_ * lanes_);
+    return n > 0 && rounded > n && lanes_are_spare(branch->then_case, loop->var, rounded)
+               ? rounded - n
+               : 0;
   }
 
   // Lanes [0, extent) of the body touch only elements that exist and that nobody else relies on.
@@ -329,8 +346,8 @@ class TailResolver {
         full = replace_guard(full, f->guard, make_bool(true));
         none = replace_guard(none, f->guard, make_bool(false));
         if (!has_partial) continue;
-        part =
-            replace_guard(part, f->guard, f->inner.rest({}) + make_index(partial) >= make_index(0));
+        const int64_t room = partial + spare_lanes(*f, partial, loop.body);
+        part = replace_guard(part, f->guard, f->inner.rest({}) + make_index(room) >= make_index(0));
       }
       none = simplify(none, bounds_);
       if (writes_only_its_own(none)) none = Stmt();
