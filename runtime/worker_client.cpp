@@ -78,9 +78,14 @@ std::string WorkerMeasurer::reproducer(const std::string& trace) const {
 }
 
 void WorkerMeasurer::fail(Job& job, MeasureStatus status, const std::string& what) const {
-  job.done = true;
   job.result->status = status;
   job.result->error = what + "\n" + reproducer(job.trace);
+  finish(job);
+}
+
+void WorkerMeasurer::finish(Job& job) {
+  job.done = true;
+  (*job.sink)(job.place, *job.result);
 }
 
 Outcome WorkerMeasurer::run(const std::vector<Job*>& batch, double& best_us) {
@@ -92,12 +97,12 @@ Outcome WorkerMeasurer::run(const std::vector<Job*>& batch, double& best_us) {
     if (at == batch.end()) return;
     Job& job = **at;
     *job.result = std::move(result);
-    job.done = true;
     if (!job.result->ok()) {
       fail(job, job.result->status, job.result->error);
-    } else if (best_us <= 0 || job.result->time_us < best_us) {
-      best_us = job.result->time_us;
+      return;
     }
+    if (best_us <= 0 || job.result->time_us < best_us) best_us = job.result->time_us;
+    finish(job);
   });
   if (outcome.kind != Outcome::Kind::Answered) session_.reset();
   return outcome;
@@ -133,6 +138,11 @@ void WorkerMeasurer::sort_out(const std::vector<Job*>& undone, const Outcome& ou
 
 std::vector<MeasureResult> WorkerMeasurer::measure(std::span<const Candidate> batch,
                                                    double best_us) {
+  return measure_each(batch, best_us, [](size_t, const MeasureResult&) {});
+}
+
+std::vector<MeasureResult> WorkerMeasurer::measure_each(std::span<const Candidate> batch,
+                                                        double best_us, const ResultSink& done) {
   std::vector<MeasureResult> results(batch.size());
   std::deque<Job> jobs;
   std::vector<Job*> group, alone;  // to be tried together, and each by itself
@@ -140,7 +150,9 @@ std::vector<MeasureResult> WorkerMeasurer::measure(std::span<const Candidate> ba
     const Trace trace = batch[i].trace();
     Job& job = jobs.emplace_back();
     job.number = next_number_++;
+    job.place = i;
     job.result = &results[i];
+    job.sink = &done;
     job.trace = to_string(trace, task_);
     if (const Replayed replayed = replay(task_, trace); replayed.ok()) {
       group.push_back(&job);

@@ -36,6 +36,9 @@ class WorkerMeasurer final : public Measurer {
                                                       const Reference& reference);
 
   std::vector<MeasureResult> measure(std::span<const Candidate> batch, double best_us) override;
+  /// `done` hears of each result as soon as it is final, which may be in another order.
+  std::vector<MeasureResult> measure_each(std::span<const Candidate> batch, double best_us,
+                                          const ResultSink& done) override;
   Result<std::vector<std::vector<double>>> interleave(std::span<const Candidate> candidates,
                                                       int rounds) override;
 
@@ -52,8 +55,10 @@ class WorkerMeasurer final : public Measurer {
   struct Job {
     uint64_t number = 0;
     std::string trace;
+    size_t place = 0;  // in the batch
     MeasureResult* result = nullptr;
-    bool done = false;
+    const ResultSink* sink = nullptr;
+    bool done = false;           // the result is final
     bool killed_before = false;  // had a worker for itself that somebody killed
   };
 
@@ -63,6 +68,7 @@ class WorkerMeasurer final : public Measurer {
   WorkerSession::Outcome run(const std::vector<Job*>& batch, double& best_us);
   void sort_out(const std::vector<Job*>& undone, const WorkerSession::Outcome& outcome,
                 bool by_itself, std::vector<Job*>& group, std::vector<Job*>& alone) const;
+  static void finish(Job& job);
   void fail(Job& job, MeasureStatus status, const std::string& what) const;
   std::string reproducer(const std::string& trace) const;
 

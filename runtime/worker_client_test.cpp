@@ -149,6 +149,16 @@ TEST(WorkerMeasurer, ACandidateThatDoesNotApplyIsNotSent) {
   EXPECT_TRUE(results[1].ok()) << results[1].error;
 }
 
+TEST(WorkerMeasurer, EachResultIsHeardOfOnce) {
+  const Task task = matmul_task();
+  const auto measurer = make_measurer(task, quick_options({"crash@1", "wrong@2"}));
+  std::vector<std::string> heard(4);
+  measurer->measure_each(candidates(task, 4), 0, [&](size_t i, const MeasureResult& result) {
+    heard[i] += name_of(result.status);
+  });
+  EXPECT_THAT(heard, testing::ElementsAre("ok", "run", "wrong", "ok"));
+}
+
 TEST(WorkerMeasurer, SlowCandidatesAreAbandoned) {
   const Task task = matmul_task();
   const auto measurer = make_measurer(task, quick_options());
