@@ -14,15 +14,12 @@ namespace {
 
 // Adds factor * e; false if e is no sum of variables.
 bool add_affine(Sum& sum, const Expr& e, int64_t factor, Context& context) {
-  const auto times = [](int64_t a, int64_t b) {
-    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  };
   switch (e.kind()) {
-    case ExprKind::Const: sum.add_constant(times(factor, e.as<ConstNode>()->i)); return true;
+    case ExprKind::Const: sum.add_constant(wrapping_mul(factor, e.as<ConstNode>()->i)); return true;
     case ExprKind::Var: sum.add(Term{e, factor, context.of(e)}); return true;
     case ExprKind::Unary: {
       const auto* n = e.as<UnaryNode>();
-      return n->op == UnaryOp::Neg && add_affine(sum, n->a, times(factor, -1), context);
+      return n->op == UnaryOp::Neg && add_affine(sum, n->a, wrapping_mul(factor, -1), context);
     }
     case ExprKind::Binary: {
       const auto* n = e.as<BinaryNode>();
@@ -31,11 +28,12 @@ bool add_affine(Sum& sum, const Expr& e, int64_t factor, Context& context) {
         case BinaryOp::Add:
         case BinaryOp::Sub:
           return add_affine(sum, n->a, factor, context) &&
-                 add_affine(sum, n->b, n->op == BinaryOp::Add ? factor : times(factor, -1),
+                 add_affine(sum, n->b, n->op == BinaryOp::Add ? factor : wrapping_mul(factor, -1),
                             context);
         case BinaryOp::Mul:
-          if (is_const_int(n->b, &c)) return add_affine(sum, n->a, times(factor, c), context);
-          return is_const_int(n->a, &c) && add_affine(sum, n->b, times(factor, c), context);
+          if (is_const_int(n->b, &c))
+            return add_affine(sum, n->a, wrapping_mul(factor, c), context);
+          return is_const_int(n->a, &c) && add_affine(sum, n->b, wrapping_mul(factor, c), context);
         default: return false;
       }
     }

@@ -1,12 +1,9 @@
 // Sums, products and divisions of integers.
+#include "espalier/ir/internal/divmod.h"
 #include "espalier/ir/internal/simplifier.h"
 
 namespace espalier {
 namespace {
-
-int64_t times(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 
 Expr without_broadcast(const Expr& e) {
   const auto* n = e.as<BroadcastNode>();
@@ -40,12 +37,12 @@ Sum Simplifier::normal_form(const Expr& e) {
 // Adds factor * e, rewritten, to the sum. `e` may be a scalar in a sum of vectors.
 void Simplifier::collect(const Expr& e, int64_t factor, Sum& sum, bool root) {
   switch (e.kind()) {
-    case ExprKind::Const: sum.add_constant(times(factor, e.as<ConstNode>()->i)); return;
+    case ExprKind::Const: sum.add_constant(wrapping_mul(factor, e.as<ConstNode>()->i)); return;
     case ExprKind::Var:
       if (const Expr* by = context_.replacement(e.get())) {
         add_normal(sum, *by, factor, context_);
       } else if (const Interval r = context_.of(e); r.is_point()) {
-        sum.add_constant(times(factor, r.lo));
+        sum.add_constant(wrapping_mul(factor, r.lo));
       } else {
         sum.add(Term{e, factor, r});
       }
@@ -53,7 +50,7 @@ void Simplifier::collect(const Expr& e, int64_t factor, Sum& sum, bool root) {
     case ExprKind::Broadcast: collect(e.as<BroadcastNode>()->value, factor, sum, false); return;
     case ExprKind::Ramp:
       collect(e.as<RampNode>()->base, factor, sum, false);
-      sum.add_lane(times(factor, e.as<RampNode>()->stride));
+      sum.add_lane(wrapping_mul(factor, e.as<RampNode>()->stride));
       return;
     default: break;
   }
@@ -64,10 +61,10 @@ void Simplifier::collect(const Expr& e, int64_t factor, Sum& sum, bool root) {
     if (!root && !e->unique()) {
       collect_shared(e, factor, sum);
     } else if (negated) {
-      collect(u->a, times(factor, -1), sum, false);
+      collect(u->a, wrapping_mul(factor, -1), sum, false);
     } else if (n->op == BinaryOp::Add || n->op == BinaryOp::Sub) {
       collect(n->a, factor, sum, false);
-      collect(n->b, n->op == BinaryOp::Add ? factor : times(factor, -1), sum, false);
+      collect(n->b, n->op == BinaryOp::Add ? factor : wrapping_mul(factor, -1), sum, false);
     } else if (n->op == BinaryOp::Mul) {
       collect_product(e, factor, sum);
     } else {
@@ -108,23 +105,23 @@ void Simplifier::collect_product(const Expr& e, int64_t factor, Sum& sum) {
   const auto* n = e.as<BinaryNode>();
   int64_t c;
   if (is_const_int(n->b, &c)) {
-    collect(n->a, times(factor, c), sum, false);
+    collect(n->a, wrapping_mul(factor, c), sum, false);
     return;
   }
   if (is_const_int(n->a, &c)) {
-    collect(n->b, times(factor, c), sum, false);
+    collect(n->b, wrapping_mul(factor, c), sum, false);
     return;
   }
   Sum a = form_of(n->a), b = form_of(n->b);
   if (a.is_constant() || b.is_constant()) {
-    sum.add(a.is_constant() ? b : a, times(factor, (a.is_constant() ? a : b).constant()));
+    sum.add(a.is_constant() ? b : a, wrapping_mul(factor, (a.is_constant() ? a : b).constant()));
     return;
   }
   // Of (c * x) * y, c goes to the front.
   for (Sum* s : {&a, &b}) {
     if (s->terms().size() == 1 && s->constant() == 0 && !s->terms()[0].is_lane()) {
       Term t = s->terms()[0];
-      factor = times(factor, t.coef);
+      factor = wrapping_mul(factor, t.coef);
       t.coef = 1;
       *s = Sum(s->type());
       s->add(std::move(t));
@@ -151,7 +148,7 @@ void Simplifier::collect_division(const Expr& e, int64_t factor, Sum& sum) {
     if (!is_const_int(divisor, &d)) {
       const Interval range = range_of_binary(n->op, t, a.range(), b.range);
       if (range.is_point() && t != DType::U64) {
-        sum.add_constant(times(factor, range.lo));
+        sum.add_constant(wrapping_mul(factor, range.lo));
         return;
       }
       Expr x = a.build(n->a);
@@ -165,7 +162,7 @@ void Simplifier::collect_division(const Expr& e, int64_t factor, Sum& sum) {
   }
   if (d == 0) return;  // 0 by definition
   if (d == 1 || (d == -1 && is_signed_int(t))) {
-    if (is_div) sum.add(a, times(factor, d));
+    if (is_div) sum.add(a, wrapping_mul(factor, d));
     return;
   }
   // Truncation is the floor where the dividend has no sign.

@@ -14,6 +14,11 @@
 
 namespace espalier {
 
+// Modulo 2^64.
+inline int64_t wrapping_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 struct Term {
   Expr atom;  // of the sum's dtype, scalar or with the sum's lanes; empty: the number of the lane
   int64_t coef = 1;
@@ -29,6 +34,8 @@ class Ranges {
  protected:
   ~Ranges() = default;
 };
+
+inline bool same_atom(const Expr& a, const Expr& b) { return a.get() == b.get() || equal(a, b); }
 
 class Sum {
  public:
@@ -96,21 +103,6 @@ class Sum {
   std::vector<Term> terms_;
   int64_t constant_ = 0;
 };
-
-// Floor quotient and remainder by a constant `divisor` > 1 of a form that fits exactly (as
-// exact_fits leaves it): multiples of the divisor are split off, what cannot reach the next
-// multiple is dropped, common factors are cancelled. What is left becomes an atom; `like`, the
-// original expression, is used for it where nothing changed. Empty if nothing can be said without
-// risking to wrap.
-struct DivMod {
-  Ranges& ranges;
-  const Expr& like;  // a FloorDiv or FloorMod node, or empty
-  std::optional<Sum> quotient(const Sum& n, int64_t divisor) const;
-  std::optional<Sum> remainder(const Sum& n, int64_t divisor) const;
-};
-
-// Joins quotients with their remainders: (x div d)*d + x mod d becomes x.
-void recombine(Sum& sum, Ranges& ranges);
 
 // Adds factor * e, where `e` is in normal form.
 void add_normal(Sum& sum, const Expr& e, int64_t factor, Ranges& ranges);
