@@ -235,9 +235,9 @@ TEST(Explain, AnyRejectionCanBeExplained) {
                         PadStep{c, 0}};
   for (const Step& step : steps) {
     for (RejectionCode code : all_codes()) {
-      for (StageId s = -1; s <= state.size(); ++s) {
-        for (LoopId l : {-1, 0, 1, 2, 3, 4, 5, 6, 99}) {
-          for (int64_t n : {-1, 0, 1, 99}) {
+      for (StageId s : {-1, 0, +c, state.size() - 1, state.size()}) {
+        for (LoopId l : {-1, 1, 4, 99}) {
+          for (int64_t n : {-1, 99}) {
             const Rejection r{code, static_cast<int16_t>(prefix.size()), s, l, n, n};
             ASSERT_FALSE(reason(r, state, step).empty());
           }

@@ -10,8 +10,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kMaxNumber = std::numeric_limits<int32_t>::max();  // as decisions are
-constexpr int64_t kMaxIndex = std::numeric_limits<int16_t>::max();   // reads and dimensions
+constexpr int64_t kMaxIndex = std::numeric_limits<int16_t>::max();  // reads and dimensions
 
 // Reads one line. The first error stays; everything after it does nothing.
 class Reader {
@@ -68,9 +67,9 @@ class Reader {
     do loop(of, ls.emplace_back(kNoLoop));
     while (!error_ && lexer_.at(TokenKind::Identifier));
   }
-  void num(Num& n) { integer(n.value, 1, kMaxNumber); }
-  void nums(std::vector<Num>& ns) {
-    do num(ns.emplace_back());
+  void num(Num& n, int64_t low, int64_t high) { integer(n.value, low, high); }
+  void nums(std::vector<Num>& ns, int64_t low, int64_t high) {
+    do num(ns.emplace_back(), low, high);
     while (!error_ && (lexer_.at(TokenKind::Integer) || lexer_.at(TokenKind::Identifier)));
   }
   void index(int16_t& i) {
@@ -140,7 +139,7 @@ class Reader {
       e.kind = LayoutEntry::Kind::DimOuter;
     else if (has("inner", false))
       e.kind = LayoutEntry::Kind::DimInner;
-    if (e.is_block()) num(e.block);
+    if (e.is_block()) num(e.block, 1, kMaxFactor);
   }
 
   void integer(int64_t& value, int64_t low, int64_t high) {

@@ -64,13 +64,24 @@ enum class Annotation : uint8_t {
   NonTemporal,  // a stage (loop == kNoLoop): its stores bypass the caches
   Registers,    // a stage (loop == kNoLoop): kept in SSA values
 };
+constexpr bool has_loop(Annotation a) {
+  return a != Annotation::NonTemporal && a != Annotation::Registers;
+}
+constexpr bool has_arg(Annotation a) {
+  return a == Annotation::Unroll || a == Annotation::Prefetch;
+}
 struct AnnotateStep {
   static constexpr std::string_view kName = "annotate";
   StageId stage = kNoStage;
   LoopId loop = kNoLoop;
   Annotation annotation = Annotation::Parallel;
   Num arg = {};
-  friend bool operator==(const AnnotateStep&, const AnnotateStep&) = default;
+  // What the annotation has no use for does not count.
+  friend bool operator==(const AnnotateStep& a, const AnnotateStep& b) {
+    return a.stage == b.stage && a.annotation == b.annotation &&
+           (!has_loop(a.annotation) || a.loop == b.loop) &&
+           (!has_arg(a.annotation) || a.arg == b.arg);
+  }
 };
 // The stage is computed inside `loop` of `target`, which encloses all its consumers, on the region
 // that they need there. It must not have been split, fused or annotated before.
@@ -98,8 +109,10 @@ struct ComputeAfterStep {
 struct StoreAtStep {
   static constexpr std::string_view kName = "store_at";
   StageId stage = kNoStage, target = kNoStage;
-  LoopId loop = kNoLoop;  // kNoLoop: outside all loops
-  friend bool operator==(const StoreAtStep&, const StoreAtStep&) = default;
+  LoopId loop = kNoLoop;  // kNoLoop: outside all loops, whatever `target` says
+  friend bool operator==(const StoreAtStep& a, const StoreAtStep& b) {
+    return a.stage == b.stage && a.loop == b.loop && (a.loop == kNoLoop || a.target == b.target);
+  }
 };
 // `stage` keeps its values in the buffer of `with`, which reads it only at its own index.
 struct ShareStep {
@@ -243,8 +256,8 @@ void visit_fields(detail::Is<ReorderStep> auto& s, V& v) {
 template <class V>
 void visit_fields(detail::Is<AnnotateStep> auto& s, V& v) {
   v.annotation(s.annotation);
-  v.loop(s.stage, s.loop);
-  v.num(s.arg);
+  if (has_loop(s.annotation)) v.loop(s.stage, s.loop);
+  if (has_arg(s.annotation)) v.num(s.arg);
   v.stage(s.stage);
 }
 template <class V>
@@ -265,9 +278,10 @@ void visit_fields(detail::Is<ComputeAfterStep> auto& s, V& v) {
 }
 template <class V>
 void visit_fields(detail::Is<StoreAtStep> auto& s, V& v) {
+  const bool inside = s.loop != kNoLoop;
   v.loop(s.target, s.loop);
   v.stage(s.stage);
-  v.stage(s.target);
+  if (inside) v.stage(s.target);
 }
 template <class V>
 void visit_fields(detail::Is<ShareStep> auto& s, V& v) {

@@ -92,6 +92,19 @@ TEST(Step, LayoutKindsDiffer) {
   EXPECT_NE(hash_of(loop), hash_of(dim));
 }
 
+TEST(Step, WhatHasNoMeaningDoesNotCount) {
+  const std::pair<Step, Step> equal[] = {
+      {StoreAtStep{1, 2, kNoLoop}, StoreAtStep{1, 3, kNoLoop}},
+      {AnnotateStep{1, 2, Annotation::Parallel, kTwo},
+       AnnotateStep{1, 2, Annotation::Parallel, {}}},
+      {AnnotateStep{1, 2, Annotation::Registers}, AnnotateStep{1, 0, Annotation::Registers}},
+  };
+  for (const auto& [a, b] : equal) {
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(hash_of(a), hash_of(b)) << name_of(a);
+  }
+}
+
 TEST(Step, NumbersAreVisitedInOrder) {
   std::vector<int64_t> values;
   for (const Step& s : one_of_each()) {

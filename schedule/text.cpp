@@ -39,10 +39,10 @@ class Writer {
   void loops(StageId of, const std::vector<LoopId>& ls) {
     for (LoopId l : ls) loop(of, l);
   }
-  void num(const Num& n) {
+  void num(const Num& n, int64_t /*low*/ = 0, int64_t /*high*/ = 0) {
     word(n.slot < 0 ? std::to_string(n.value) : "d" + std::to_string(n.slot));
   }
-  void nums(const std::vector<Num>& ns) {
+  void nums(const std::vector<Num>& ns, int64_t /*low*/, int64_t /*high*/) {
     for (const Num& n : ns) num(n);
   }
   void index(int16_t i) { word(std::to_string(i)); }

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "espalier/schedule/internal/test_programs.h"
-#include "espalier/support/rng.h"
 
 namespace espalier {
 namespace {
@@ -117,9 +116,9 @@ const Malformed kMalformed[] = {
     {"annotate_is_no_step", "C: annotate i", "no step named 'annotate'", ErrorCode::NotFound},
     {"slot", "C: split j by d0", "'d0' is a decision that a sketch leaves open"},
     {"factor_zero", "C: split j by 0",
-     "column 15: 0 is out of range; it must be from 1 to 2147483647", ErrorCode::OutOfRange},
+     "column 15: 0 is out of range; it must be from 1 to 1099511627776", ErrorCode::OutOfRange},
     {"factor_negative", "C: split j by -4", "-4 is out of range", ErrorCode::OutOfRange},
-    {"factor_large", "C: split j by 4294967296", "4294967296 is out of range",
+    {"factor_large", "C: split j by 1099511627777", "1099511627777 is out of range",
      ErrorCode::OutOfRange},
     {"factor_huge", "C: split j by 99999999999999999999", "column 15"},
     {"factor_missing", "C: split j by", "column 14"},
@@ -197,65 +196,7 @@ TEST(TraceText, StepsThatDoNotApplyPrintWhatIsKnown) {
   EXPECT_EQ(to_string(trace, task), "C: split ?9 by 4\nC: compute_at ?40 ?2\n");
 }
 
-// Whatever the text: an error, or a trace that prints and reads back.
-void expect_sound(const std::string& text, const Task& task) {
-  const Result<Trace> trace = parse_trace(text, task);
-  if (!trace.ok()) {
-    EXPECT_FALSE(trace.error().message.empty()) << text;
-    return;
-  }
-  const std::string printed = to_string(*trace, task);
-  const Result<Trace> again = parse_trace(printed, task);
-  ASSERT_TRUE(again.ok()) << text << "\n" << to_string(again.error());
-  EXPECT_EQ(*again, *trace) << text;
-}
-
-TEST(TraceFuzz, EveryTruncationIsAnErrorOrATrace) {
-  for (const RoundTrip& r : {kRoundTrips[std::size(kRoundTrips) - 1]}) {
-    const Task task = task_of(r.dag);
-    for (size_t length = 0; length < r.trace.size(); ++length) {
-      expect_sound(std::string(r.trace.substr(0, length)), task);
-    }
-  }
-}
-
-TEST(TraceFuzz, MutatedTextIsAnErrorOrATrace) {
-  const uint64_t seed = 20240501;
-  SCOPED_TRACE(::testing::Message() << "seed " << seed);
-  Rng rng(seed);
-  const std::vector<std::string_view> pieces = {
-      "->",         ":",     "\n",         " ",    "by",
-      "root",       "C.acc", "C",          "i",    "j.0",
-      "dim 1",      "[",     "]",          ",",    "0",
-      "1",          "7",     "2147483647", "-1",   "d0",
-      "#",          "w.1",   "split",      "fuse", "cache_write at",
-      "compute_at", "\xff",  "inf"};
-  const Task matmul = task_of(kMatmul), convolution = task_of(kConvolution);
-  for (int round = 0; round < 1500; ++round) {
-    const RoundTrip& r = kRoundTrips[rng.below(std::size(kRoundTrips))];
-    std::string text(r.trace);
-    for (uint64_t edits = 1 + rng.below(4); edits > 0; --edits) {
-      const size_t at = rng.below(text.size() + 1);
-      switch (rng.below(4)) {
-        case 0: text.insert(at, rng.pick(pieces)); break;
-        case 1: text.erase(at, rng.below(12)); break;
-        case 2: {  // a line again, somewhere else
-          const size_t begin = text.rfind('\n', at);
-          const size_t from = begin == std::string::npos ? 0 : begin + 1;
-          const std::string line = text.substr(from, text.find('\n', from) - from) + "\n";
-          const size_t end = text.find('\n', rng.below(text.size() + 1));
-          text.insert(end == std::string::npos ? 0 : end + 1, line);
-          break;
-        }
-        default:
-          if (at < text.size()) text[at] = static_cast<char>(rng.below(256));
-      }
-    }
-    expect_sound(text, r.dag == kMatmul ? matmul : convolution);
-  }
-}
-
-TEST(TraceFuzz, NamesOfLoopsFusedAgainAndAgainStayShort) {
+TEST(TraceText, NamesOfLoopsFusedAgainAndAgainStayShort) {
   const Task task = task_of(kMatmul);
   State state = State::initial(task);
   const StageId c = static_cast<StageId>(task.dag.find("C"));

@@ -1,12 +1,16 @@
 // The line form of each step, once for both directions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "espalier/schedule/state.h"
 
 namespace espalier {
+
+inline constexpr int64_t kMaxFactor = int64_t{1} << 40;  // as State::apply has it
+inline constexpr int64_t kMaxDistance = INT32_MAX;
 
 // What stands after "STAGE: VERB", once for both directions: `io` is a Writer or a Reader.
 
@@ -15,7 +19,7 @@ void form(IO& io, detail::Is<SplitStep> auto& s) {
   io.loop(s.stage, s.loop);
   io.made();
   io.word("by");
-  io.nums(s.factors);
+  io.nums(s.factors, 1, kMaxFactor);
 }
 template <class IO>
 void form(IO& io, detail::Is<FuseStep> auto& s) {
@@ -34,11 +38,11 @@ void form(IO& io, detail::Is<AnnotateStep> auto& s) {
     case Annotation::Partition: io.loop(s.stage, s.loop); break;
     case Annotation::Unroll:
       io.loop(s.stage, s.loop);
-      if (io.has("max", s.arg != Num{})) io.num(s.arg);
+      if (io.has("max", s.arg != Num{})) io.num(s.arg, 1, kMaxFactor);
       break;
     case Annotation::Prefetch:
       io.loop(s.stage, s.loop);
-      io.num(s.arg);
+      io.num(s.arg, 0, kMaxDistance);
       break;
     case Annotation::NonTemporal:
     case Annotation::Registers: break;
@@ -99,7 +103,7 @@ void form(IO& io, detail::Is<PadStep> auto& s) {
   io.word("to");
   io.word("multiple");
   io.word("of");
-  io.num(s.multiple);
+  io.num(s.multiple, 1, kMaxFactor);
 }
 
 // The names of the stages that a step added, or else of the loops that it added to its stage: what
