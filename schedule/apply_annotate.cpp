@@ -62,7 +62,7 @@ StepApplier::Outcome StepApplier::on(const AnnotateStep& step) {
       return std::nullopt;
     }
     case Annotation::Prefetch: {
-      if (step.arg.value < 0) {
+      if (step.arg.value < 1) {
         return reject(RejectionCode::BadFactor, step.stage, step.loop, step.arg.value);
       }
       edit(step.stage).loops[static_cast<size_t>(step.loop)].prefetch =

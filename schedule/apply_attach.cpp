@@ -261,12 +261,15 @@ StepApplier::Outcome StepApplier::on(const ShareStep& step) {
   const Stage& w = stage(step.with);
   const StageInfo& si = state_.dag().stage(s.op);
   const StageInfo& wi = state_.dag().stage(w.op);
+  auto whole = [](const Stage& st) {
+    return st.role == StageRole::Compute || st.role == StageRole::WriteBack ||
+           st.role == StageRole::Final;
+  };
   bool ok = step.stage != step.with && si.tensor->shape == wi.tensor->shape &&
             si.tensor->dtype == wi.tensor->dtype && !si.is_output && s.stored_at_root &&
             w.stored_at_root && w.shares < 0 && s.shares < 0 && wi.reduce() == nullptr &&
-            s.attach == AttachKind::Root && s.storage_extent == w.storage_extent &&
-            (s.role == StageRole::Compute || s.role == StageRole::WriteBack ||
-             s.role == StageRole::Final);
+            s.attach == AttachKind::Root && s.storage_extent == w.storage_extent && whole(s) &&
+            whole(w);
   for (StageId c = 0; ok && c < state_.size(); ++c) {
     const Stage& reader = stage(c);
     if (reader.attach == AttachKind::Inlined) continue;

@@ -109,20 +109,16 @@ Linear Coordinates::axis_value(StageId s, int axis) {
 std::optional<Linear> Coordinates::read_index(StageId s, const StageRead& r, int dim) {
   const Stage& stage = state_.stage(s);
   if (!stage.layout.empty()) {
-    // A copy goes through the dimensions of its source that its layout names by itself.
-    Linear value;
-    bool named = false;
+    // A copy goes through the dimensions of its source that its layout names by itself; the others
+    // have one value where it is made.
+    Linear value = packed_base(s, s, r, dim);
     for (size_t e = 0; e < stage.layout.size(); ++e) {
       const LayoutEntry& entry = stage.layout[e];
       if (entry.kind == LayoutEntry::Kind::Loop || entry.index != dim) continue;
-      named = true;
       const int64_t stride = entry.kind == LayoutEntry::Kind::DimOuter ? entry.block.value : 1;
       value.add(loop_value(s, stage.storage[e]), stride);
     }
-    if (named) {
-      value.add(packed_base(s, s, r, dim));
-      return value;
-    }
+    return value;
   }
   const LinearIndex& index = r.linear[static_cast<size_t>(dim)];
   if (!index.affine) return std::nullopt;
@@ -155,7 +151,7 @@ Linear Coordinates::packed_base(StageId copy, StageId reader, const StageRead& r
   for (size_t e = 0; e < stage.layout.size(); ++e) {
     if (stage.layout[e].kind == LayoutEntry::Kind::Loop) fixed.push_back(stage.layout[e].index);
   }
-  return index_span({compute_place(copy), reader, fixed}, reader, r, dim).base;
+  return index_span({compute_place(copy), reader, fixed}, reader, r, dim, false).base;
 }
 
 Span Coordinates::region(StageId s, int axis, const Place& place) {
@@ -164,7 +160,7 @@ Span Coordinates::region(StageId s, int axis, const Place& place) {
 
 Span Coordinates::read_span(StageId s, const StageRead& r, int dim, const Place& place,
                             std::span<const LoopId> fixed) {
-  return index_span({place, s, fixed}, s, r, dim);
+  return index_span({place, s, fixed}, s, r, dim, false);
 }
 
 bool Coordinates::encloses(const Boundary& b, StageId s, LoopId leaf) const {
@@ -298,7 +294,8 @@ Span Coordinates::axis_span(const Boundary& b, StageId s, int axis) {
   return v;
 }
 
-Span Coordinates::index_span(const Boundary& b, StageId s, const StageRead& r, int dim) {
+Span Coordinates::index_span(const Boundary& b, StageId s, const StageRead& r, int dim,
+                             bool clamp) {
   const int64_t extent = state_.dag().stage(r.producer).tensor->shape[static_cast<size_t>(dim)];
   const LinearIndex& index = r.linear[static_cast<size_t>(dim)];
   Span whole{Linear(0), std::max<int64_t>(1, extent)};
@@ -312,7 +309,7 @@ Span Coordinates::index_span(const Boundary& b, StageId s, const StageRead& r, i
     if (c < 0) result.base.offset += c * (v.width - 1);
     result.width += std::abs(c) * (v.width - 1);
   }
-  return result.width >= extent ? whole : result;
+  return clamp && result.width >= extent ? whole : result;
 }
 
 Span Coordinates::region_span(const Boundary& b, StageId s, int axis) {

@@ -82,7 +82,7 @@ class Coordinates {
   // The region of `s` along `axis` that its readers need inside `place`.
   Span region(StageId s, int axis, const Place& place);
   // What read `r` of `s` covers along `dim` inside `place`, when the loops `fixed` of `s` (besides
-  // those outside the place) have one value; clamped to the producer's extent.
+  // those outside the place) have one value. It may go beyond the producer (padding, tails).
   Span read_span(StageId s, const StageRead& r, int dim, const Place& place,
                  std::span<const LoopId> fixed = {});
 
@@ -99,7 +99,7 @@ class Coordinates {
   Side side(const Boundary& b, StageId s, LoopId l) const;
   Span loop_span(const Boundary& b, StageId s, LoopId l);
   Span axis_span(const Boundary& b, StageId s, int axis);
-  Span index_span(const Boundary& b, StageId s, const StageRead& r, int dim);
+  Span index_span(const Boundary& b, StageId s, const StageRead& r, int dim, bool clamp = true);
   Span region_span(const Boundary& b, StageId s, int axis);
   Span divide(Span v, int64_t divisor);
   Span modulo(Span v, int64_t divisor);

@@ -23,6 +23,34 @@ bool reads_buffer(const Stmt& s, const Buffer& b) {
   return found;
 }
 
+// Buffers that live outside all loops, each with the position in execution order of the first nest
+// that touches it.
+std::vector<std::pair<Buffer, size_t>> root_buffers(const State& state, LowerContext& context) {
+  const std::vector<StageId>& order = state.execution_order();
+  std::vector<std::pair<Buffer, size_t>> homes;
+  for (StageId s : order) {
+    const Stage& stage = state.stage(s);
+    if (stage.role == StageRole::Input || stage.attach == AttachKind::Inlined ||
+        !stage.stored_at_root) {
+      continue;
+    }
+    const Buffer buffer = context.buffer(s);
+    if (buffer->scope == BufferScope::Param) continue;
+    StageId nest = s;
+    while (state.stage(nest).attach != AttachKind::Root) nest = state.stage(nest).attach_stage;
+    const size_t home =
+        static_cast<size_t>(std::find(order.begin(), order.end(), nest) - order.begin());
+    auto known = std::find_if(homes.begin(), homes.end(),
+                              [&](const auto& h) { return h.first.get() == buffer.get(); });
+    if (known == homes.end()) {
+      homes.emplace_back(buffer, home);
+    } else {
+      known->second = std::min(known->second, home);
+    }
+  }
+  return homes;
+}
+
 }  // namespace
 
 Result<LoweredKernel> lower(const State& state) {
@@ -34,9 +62,11 @@ Result<LoweredKernel> lower(const State& state) {
   LowerContext context(state);
   const ComputeDag& dag = state.dag();
 
-  // Root stages in order; a buffer between them lives from its stage to the end.
+  // Root stages in order; a buffer between them lives from the first stage that writes it to the
+  // end.
   Stmt main = make_block({}), pack = make_block({});
   const std::vector<StageId>& order = state.execution_order();
+  const auto homes = root_buffers(state, context);
   for (size_t i = order.size(); i-- > 0;) {
     const StageId s = order[i];
     const Stage& stage = state.stage(s);
@@ -46,12 +76,10 @@ Result<LoweredKernel> lower(const State& state) {
       continue;
     }
     if (stage.attach == AttachKind::Root) main = make_block({lower_nest(context, s), main});
-    const Buffer buffer = context.buffer(s);
-    if (stage.stored_at_root && stage.shares < 0 && buffer->scope != BufferScope::Param) {
-      main = make_allocate(buffer, main);
+    for (const auto& [buffer, home] : homes) {
+      if (home == i) main = make_allocate(buffer, main);
     }
   }
-
   std::vector<Buffer> filled;
   for (StageId s : order) {
     if (!state.stage(s).layout.empty()) filled.push_back(context.buffer(s));

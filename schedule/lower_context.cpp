@@ -336,6 +336,18 @@ bool LowerContext::absent_in_copies(StageId s, const Expr& where) {
                 return w.second == t.second && equal(w.first, t.first);
               });
             })) {
+          // The copy must reach as far out as the term does.
+          std::vector<int16_t> path;
+          std::vector<Expr> indices;
+          for (const Expr& index : access.indices) {
+            indices.push_back(resolve(index, s, st.op, axis_exprs(s), path));
+          }
+          const Expr served = serve(s, r, indices);
+          const LoadNode* load = served.as<LoadNode>();
+          for (size_t e = 0; e < load->indices.size(); ++e) {
+            const Interval range = bounds_.of(load->indices[e]);
+            if (range.lo < 0 || range.hi >= load->buffer->shape[e]) return false;
+          }
           return true;
         }
       }
