@@ -43,7 +43,9 @@ StepApplier::Outcome StepApplier::on(const InlineStep& step) {
   }
   for (StageId c = 0; c < state_.size(); ++c) {
     for (const StageRead& r : stage(c).reads) {
-      if (r.source == step.stage && r.kind != StageRead::Kind::Element) {
+      // A copy holds elements of what it was made from.
+      if (r.source == step.stage &&
+          (r.kind != StageRead::Kind::Element || !stage(c).layout.empty())) {
         return reject(RejectionCode::NotInlineable, step.stage);
       }
     }

@@ -384,6 +384,34 @@ bool LowerContext::in_scope(const Expr& e, StageId s) const {
   return ok;
 }
 
+// Reduction loops left outside an accumulator are loops of the stage that waits for it. They may
+// overshoot, or run once for the identity of an empty reduction: the terms are left out here.
+void LowerContext::add_outer_term_guards(std::vector<Guard>& out, StageId s) {
+  Guard traits;
+  traits.reduce = true;
+  StageId waiting = -1;
+  for (const Loop& lp : stage(s).loops) {
+    if (lp.state != LoopState::Bound || !lp.reduce) continue;
+    waiting = lp.bound_stage;
+    if (lp.extent == 0) add_guard(out, s, make_bool(false), traits);
+  }
+  if (waiting < 0) return;
+  const Stage& outer = stage(waiting);
+  for (size_t l = 0; l < outer.loops.size(); ++l) {
+    const Loop& lp = outer.loops[l];
+    if (lp.state != LoopState::Split || !lp.reduce ||
+        has_absent_part(outer, static_cast<LoopId>(l))) {
+      continue;
+    }
+    const Relation& rel = outer.relations[static_cast<size_t>(lp.relation)];
+    int64_t covered = 1;
+    for (LoopId part : rel.parts) covered *= outer.loops[static_cast<size_t>(part)].extent;
+    if (covered > lp.extent) {
+      add_guard(out, s, loop_expr(waiting, static_cast<LoopId>(l)) < make_index(lp.extent), traits);
+    }
+  }
+}
+
 std::vector<Guard> LowerContext::guards(StageId s) {
   const Stage& st = stage(s);
   const StageInfo& definition = info(s);
@@ -405,6 +433,7 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     traits.storage = made_from_storage(st, static_cast<LoopId>(l));
     add_guard(out, s, loop_expr(s, static_cast<LoopId>(l)) < make_index(lp.extent), traits);
   }
+  if (st.role == StageRole::Accumulate) add_outer_term_guards(out, s);
   const bool copy = !st.layout.empty();
   for (int a = 0; a < st.spatial_axes + st.reduce_axes; ++a) {
     const bool spatial = a < st.spatial_axes;

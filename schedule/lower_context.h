@@ -55,6 +55,7 @@ class LowerContext {
   void add_guard(std::vector<Guard>& out, StageId s, Expr cond, const Guard& traits);
   bool made_from_storage(const Stage& stage, LoopId l) const;
   bool absent_in_copies(StageId s, const Expr& where);
+  void add_outer_term_guards(std::vector<Guard>& out, StageId s);
   bool has_absent_part(const Stage& stage, LoopId l) const;
   bool in_scope(const Expr& e, StageId s) const;
   Expr subtract(Expr index, const Linear& base);

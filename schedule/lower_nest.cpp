@@ -161,6 +161,15 @@ class NestBuilder {
           load->buffer->scope == BufferScope::Stack || !uses_var(e, v)) {
         return true;
       }
+      // An index read from data would have to be read, perhaps past the end.
+      bool from_data = false;
+      for (const Expr& i : load->indices) {
+        visit(i, [&](const Expr& x) {
+          from_data = from_data || x.kind() == ExprKind::Load;
+          return !from_data;
+        });
+      }
+      if (from_data) return true;
       std::vector<Expr> index;
       for (const Expr& i : load->indices) index.push_back(substitute(i, ahead));
       stmts.push_back(make_prefetch(load->buffer, std::move(index), false, 3));
