@@ -110,17 +110,21 @@ StageId StepApplier::root_of(StageId s) const {
   return s;
 }
 
+bool StepApplier::runs_before(StageId s, StageId nest) const {
+  if (stage(s).role == StageRole::Input) return true;
+  for (StageId t : state_.execution_order()) {
+    if (t == nest) return false;
+    if (t == s) return true;
+  }
+  return false;
+}
+
 bool StepApplier::sources_ready(StageId s, StageId nest) const {
-  const std::vector<StageId>& order = state_.execution_order();
-  const auto end = std::find(order.begin(), order.end(), root_of(nest));
   for (const StageRead& r : stage(s).reads) {
     const Stage& source = stage(r.source);
-    if (source.role == StageRole::Input || source.role == StageRole::Pack) continue;
-    if (r.source == nest) continue;
+    if (source.role == StageRole::Pack || r.source == nest) continue;
     // Attached sources already are inside a nest that encloses this reader.
-    if (source.attach == AttachKind::Root && std::find(order.begin(), end, r.source) == end) {
-      return false;
-    }
+    if (source.attach == AttachKind::Root && !runs_before(r.source, root_of(nest))) return false;
   }
   return true;
 }

@@ -45,6 +45,8 @@ class StepApplier {
   // read only what is complete before that.
   bool sources_ready(StageId s, StageId nest) const;
   StageId root_of(StageId s) const;
+  // An input, or a root stage before `nest` in execution order.
+  bool runs_before(StageId s, StageId nest) const;
   // `s` is `target` computed inside `loop`, or attached inside it, directly or through others.
   bool inside(StageId s, StageId target, LoopId loop) const;
 

@@ -89,6 +89,9 @@ StepApplier::Outcome StepApplier::add_copy(StageId s, int16_t number, LoopId at,
                                   : inside(s, source.attach_stage, source.attach_loop));
     if (!complete) return reject(RejectionCode::NotEnclosing, s, at, read.source, s);
   }
+  if (source.attach == AttachKind::Root && !runs_before(read.source, root_of(s))) {
+    return reject(RejectionCode::NotEnclosing, s, at, read.source, s);
+  }
   if (!source.stored_at_root && source.store_stage == read.source) {
     return reject(RejectionCode::NotEnclosing, s, at, read.source, s);
   }
@@ -136,7 +139,7 @@ StepApplier::Outcome StepApplier::add_copy(StageId s, int16_t number, LoopId at,
     elements = *next;
   }
   copy->reads.assign(1, read);
-  const StageId id = add_stage(std::move(copy), s);
+  const StageId id = add_stage(std::move(copy), at == kNoLoop ? root_of(s) : s);
   StageRead& served = edit(s).reads[static_cast<size_t>(number)];
   served.kind = StageRead::Kind::Packed;
   served.source = id;
