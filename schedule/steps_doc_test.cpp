@@ -91,7 +91,9 @@ TEST(StepsPage, HasAnExampleOfEveryStep) {
   }
   for (Annotation a : kAnnotations) EXPECT_THAT(sections, Contains(std::string(name_of(a))));
   const auto expect = [&]<class S>(std::type_identity<S>) {
-    if (S::kName != AnnotateStep::kName) EXPECT_THAT(sections, Contains(std::string(S::kName)));
+    if (S::kName != AnnotateStep::kName) {
+      EXPECT_THAT(sections, Contains(std::string(S::kName)));
+    }
   };
   [&]<size_t... I>(std::index_sequence<I...>) {
     (expect(std::type_identity<std::variant_alternative_t<I, Step>>()), ...);

@@ -81,7 +81,9 @@ TEST(TraceText, RoundTripsCoverEveryStep) {
   for (const RoundTrip& r : kRoundTrips) all += r.trace;
   for (Annotation a : kAnnotations) EXPECT_THAT(all, HasSubstr(name_of(a)));
   const auto verb = [&]<class S>(std::type_identity<S>) {
-    if (S::kName != AnnotateStep::kName) EXPECT_THAT(all, HasSubstr(S::kName));
+    if (S::kName != AnnotateStep::kName) {
+      EXPECT_THAT(all, HasSubstr(S::kName));
+    }
   };
   [&]<size_t... I>(std::index_sequence<I...>) {
     (verb(std::type_identity<std::variant_alternative_t<I, Step>>()), ...);

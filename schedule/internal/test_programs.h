@@ -1,7 +1,6 @@
 // Programs and helpers shared by the tests of schedules.
 #pragma once
 
-
 #include <string_view>
 
 #include "espalier/schedule/state.h"
