@@ -54,6 +54,10 @@ bool StepApplier::unscheduled(StageId s) const {
   if (st.attach != AttachKind::Root || attached_anywhere(s)) return false;
   if (st.role != StageRole::Compute && st.role != StageRole::Partial) return false;
   if (!st.stored_at_root || st.shares >= 0) return false;
+  // Copies are made for the loops as they are.
+  for (const StageRead& r : st.reads) {
+    if (r.kind == StageRead::Kind::Packed) return false;
+  }
   int next = 0;
   for (LoopId l : st.order) {
     const Loop& lp = loop(st, l);

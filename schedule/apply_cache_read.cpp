@@ -75,8 +75,7 @@ StepApplier::Outcome StepApplier::add_copy(StageId s, int16_t number, LoopId at,
     }
     width[d] = coordinates.read_span(s, read, static_cast<int>(d), place, fixed).width;
     const bool named = whole[d] + outer[d] > 0;
-    if (!named && (width[d] != 1 || !read.linear[d].affine) &&
-        !(producer.tensor->shape[d] <= 1 && read.linear[d].affine)) {
+    if (!named && (width[d] != 1 || !read.linear[d].affine)) {
       return reject(RejectionCode::LayoutIncomplete, s, at, static_cast<int64_t>(d), width[d]);
     }
   }

@@ -231,6 +231,14 @@ Expr LowerContext::copy_condition(StageId s) {
     also(index >= make_index(0));
     also(index < make_index(state_.dag().stage(r.producer).tensor->shape[d]));
   }
+  // A source that was computed for a region has no more than that.
+  const Expr value = copied_value(s);
+  if (const LoadNode* load = value.as<LoadNode>()) {
+    for (size_t d = 0; d < load->indices.size(); ++d) {
+      also(load->indices[d] >= make_index(0));
+      also(load->indices[d] < make_index(load->buffer->shape[d]));
+    }
+  }
   return cond;
 }
 
