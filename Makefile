@@ -5,11 +5,13 @@ FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= $(shell date +%s)
 RELEASE := build/release
 TOOL := $(RELEASE)/bin/espalier
+MATMUL := matmul:m=512,n=512,k=512
+CONV := conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,epilogue=bias+relu
 TEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 .PHONY: packages build test demo fuzz sanitize format tidy check bench clean
 
-build:             ## the release build; leaves build/release/bin/espalier
+build: packages    ## the release build; leaves build/release/bin/espalier
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 
@@ -19,10 +21,8 @@ packages:          ## install what is missing of cmake/packages.txt
 test: build        ## every test, checks included
 	cd $(RELEASE) && $(TEST)
 
-demo: build        ## a short search from end to end
-	$(TOOL) tune --workload matmul:m=256,n=256,k=256,epilogue=relu --trials 32 --seconds 20 \
-	  --records $(RELEASE)/demo.jsonl
-	$(TOOL) run --workload matmul:m=256,n=256,k=256,epilogue=relu --records $(RELEASE)/demo.jsonl --check
+demo: build        ## a layer of ResNet-50 from its definition to a tuned kernel beside oneDNN
+	examples/demo.sh $(RELEASE)
 
 fuzz: build        ## every fuzzer for FUZZ_SECONDS each, from FUZZ_SEED
 	@for fuzzer in $(RELEASE)/bin/fuzz/*; do \
@@ -48,8 +48,11 @@ check:             ## layers, format and links
 	tests/check_format.sh
 	python3 -B tests/check_docs.py
 
-bench: build       ## the operator suite against its peers
-	$(TOOL) bench --suite ops
+bench: build       ## every operator naive, by default and tuned; then two of them beside oneDNN and OpenBLAS
+	bench/ops_vs_naive.py --tool $(TOOL) --threads 1
+	$(TOOL) tune --workload $(MATMUL) --threads 1 --seed 1 --records $(RELEASE)/bench.jsonl
+	$(TOOL) tune --workload $(CONV) --threads 1 --seed 1 --records $(RELEASE)/bench.jsonl
+	$(RELEASE)/bin/bench/compare --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/bench.jsonl
 
 clean:
 	rm -rf build

@@ -19,6 +19,10 @@ struct Fit {
   }
 };
 
+std::string counted(size_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
 // Targets are parsed once each: a file holds thousands of records for a few of them.
 class TargetFits {
  public:
@@ -73,7 +77,7 @@ Result<Lookup> look_up(const Database& database, const Task& task,
     fits.push_back(fit);
   }
   for (const auto& [target, count] : refused) {
-    notes.push_back("refused " + std::to_string(count) + " records for target '" + target +
+    notes.push_back("refused " + counted(count, "record") + " for target '" + target +
                     "', whose code does not run on this one");
   }
 
@@ -97,8 +101,9 @@ Result<Lookup> look_up(const Database& database, const Task& task,
       notes.push_back("adapted: the record is for target '" + record.run.target + "'");
     }
     if (!fit.same_threads) {
-      notes.push_back("adapted: the record is for " + std::to_string(record.run.threads) +
-                      " threads, wanted are " + std::to_string(task.threads));
+      notes.push_back("adapted: the record is for " +
+                      counted(static_cast<size_t>(record.run.threads), "thread") + ", wanted is " +
+                      std::to_string(task.threads));
     }
     return Lookup{fit.level, replayed.take(), &record, std::move(notes)};
   }

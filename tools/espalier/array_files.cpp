@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "espalier/runtime/array_view.h"
 #include "espalier/runtime/inputs.h"
 #include "espalier/runtime/npy.h"
+#include "espalier/support/fd.h"
 #include "verb.h"
 
 namespace espalier::cli {
@@ -22,6 +24,26 @@ bool same_file(const std::string& a, const std::string& b) {
   struct stat x, y;
   return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev &&
          x.st_ino == y.st_ino;
+}
+
+// Refuses what would be read without end (a device), would block (a pipe) or is far from what is
+// expected, before anything is read.
+Result<void> check_file(const std::string& path, const TensorNode& tensor) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return system_error(errno, "read", path);
+  if (!S_ISREG(status.st_mode)) {
+    return make_error(ErrorCode::Io, "cannot read '", path, "': expected a file, it is a ",
+                      S_ISDIR(status.st_mode) ? "folder" : "device or pipe");
+  }
+  double expected = bytes_of(tensor.dtype);
+  for (int64_t extent : tensor.shape) expected *= static_cast<double>(extent);
+  constexpr double kHeader = 1 << 20;
+  if (static_cast<double>(status.st_size) > 8 * expected + kHeader) {
+    return make_error(ErrorCode::InvalidArgument, "'", path, "' holds ",
+                      std::to_string(status.st_size), " bytes; expected ", name_of(tensor.dtype),
+                      shape_to_string(tensor.shape));
+  }
+  return {};
 }
 
 std::string describe(DType dtype, const std::vector<int64_t>& shape) {
@@ -91,7 +113,10 @@ Result<std::vector<Array>> ArrayFiles::load(const ComputeDag& dag, uint64_t seed
                          names_of(dag, stages));
     }
     const TensorNode& tensor = *dag.stage(*at).tensor.get();
-    auto array = read_npy(file.path, tensor.dtype);
+    auto array = [&]() -> Result<Array> {
+      ESP_TRY_VOID(check_file(file.path, tensor));
+      return read_npy(file.path, tensor.dtype);
+    }();
     if (!array.ok()) return with_note(std::move(array).error(), "in --in ", file.name);
     if (array->shape() != tensor.shape) {
       return usage_error("--in ", file.name, ": expected ", describe(tensor.dtype, tensor.shape),

@@ -14,7 +14,9 @@ namespace {
 // reproducers that failing candidates print, line ends may be written "\n".
 Result<std::string> trace_text(const std::string& given) {
   struct stat status;
-  if (stat(given.c_str(), &status) == 0) return read_file(given, 1 << 20);
+  if (stat(given.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    return read_file(given, 1 << 20);
+  }
   std::string text;
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i] == '\\' && i + 1 < given.size() && given[i + 1] == 'n') {

@@ -14,9 +14,11 @@ namespace {
 
 constexpr int64_t kMaxThreads = 1024;
 
-bool is_file(const std::string& path) {
+enum class PathKind { Nothing, File, Other };
+PathKind kind_of(const std::string& path) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0;
+  if (stat(path.c_str(), &status) != 0) return PathKind::Nothing;
+  return S_ISREG(status.st_mode) ? PathKind::File : PathKind::Other;
 }
 
 // Bytes that processes may still take without swapping, as the kernel and our control group see
@@ -74,10 +76,15 @@ Result<Task> TaskOptions::make_task() const {
   task.threads = threads_ ? static_cast<int>(*threads_) : default_threads();
 
   // As load_workload sees it: what starts with an operator's name is a spec.
-  auto dag = load_workload(workload_);
   const Result<Workload> spec = parse_workload(workload_);
+  const PathKind path = spec.ok() ? PathKind::Nothing : kind_of(workload_);
+  if (path == PathKind::Other) {
+    return usage_error("--workload: expected op:key=value,... or a file with the text of a DAG; '",
+                       workload_, "' is a folder, device or pipe");
+  }
+  auto dag = load_workload(workload_);
   if (!dag.ok()) {
-    if (!spec.ok() && is_file(workload_)) return std::move(dag).error();
+    if (path == PathKind::File) return std::move(dag).error();
     return usage_error(std::move(dag).error());
   }
   task.dag = *std::move(dag);

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""espalier tune: its JSON, budgets, resuming after kill -9, a killed worker, Ctrl-C, and proposals."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from cli_support import CliTest, ESPALIER, SMALL, is_sanitized
+
+SLOW = 10 if is_sanitized() else 1
+WORKLOAD = "matmul:m=48,n=48,k=48,epilogue=bias+relu"
+
+KEYS = {"workload", "target", "threads", "policy", "seed", "trials", "failed", "seconds", "stopped", "seconds_by_phase",
+        "naive_us", "default_us", "best_us", "best_gflops", "max_error", "verified", "curve", "provenance", "record"}
+PHASES = {"sample", "draft", "features", "score", "fit", "compile", "measure", "verify", "other"}
+PROVENANCE = {"default", "sampled", "enumerated", "mutated", "crossed", "descended", "drafted", "transferred"}
+
+
+def lines_of(path):
+    """The records of a file; a torn line may stand anywhere a writer was killed."""
+    records = []
+    if not os.path.exists(path):
+        return records
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                pass
+    return records
+
+
+class Tune(CliTest):
+    def tune_args(self, *args, trials=12, workload=WORKLOAD, threads=1):
+        return ["tune", "--workload", workload, "--threads", str(threads), "--trials", str(trials), "--json", *args]
+
+    def test_json_follows_the_contract(self):
+        result = json.loads(self.good(*self.tune_args("--seed", "3", "--records", self.path("r"))))
+        self.assertLessEqual(KEYS, result.keys())
+        self.assertEqual(result["workload"], WORKLOAD)
+        self.assertEqual((result["threads"], result["seed"], result["trials"]), (1, 3, 12))
+        self.assertEqual(set(result["failed"]), {"compile", "run", "timeout", "wrong"})
+        self.assertEqual(result["failed"]["wrong"], 0)
+        self.assertEqual(result["stopped"], "trials")
+        self.assertEqual(set(result["seconds_by_phase"]), PHASES)
+        self.assertTrue(result["verified"])
+        self.assertIn(result["provenance"], PROVENANCE)
+        for key in ("naive_us", "default_us", "best_us", "best_gflops", "seconds"):
+            self.assertGreater(result[key], 0, key)
+        self.assertLessEqual(result["best_us"], result["default_us"])
+        self.assertAlmostEqual(sum(result["seconds_by_phase"].values()), result["seconds"], delta=0.5 * SLOW)
+        bests = [best for _, _, best in result["curve"]]
+        self.assertEqual(bests, sorted(bests, reverse=True))
+        self.assertEqual(result["record"]["workload"], WORKLOAD)
+
+    def test_every_candidate_is_recorded_once(self):
+        self.good(*self.tune_args("--records", self.path("r")))
+        records = lines_of(self.path("r"))
+        self.assertEqual([r["trial"] for r in records], list(range(12)))
+        self.assertEqual(records[0]["provenance"], "default")
+        self.assertEqual(len({r["candidate"] for r in records}), 12)
+
+    def test_no_trials_give_the_default_schedule(self):
+        result = json.loads(self.good(*self.tune_args("--records", self.path("r"), trials=0)))
+        self.assertEqual(result["provenance"], "default")
+        self.assertTrue(result["verified"])
+        self.assertEqual([r["provenance"] for r in lines_of(self.path("r"))], ["default"])
+
+    def test_seconds_end_a_run(self):
+        begin = time.monotonic()
+        result = json.loads(self.good(*self.tune_args("--seconds", "2", trials=1000000)))
+        self.assertLess(time.monotonic() - begin, 30 * SLOW)
+        self.assertEqual(result["stopped"], "seconds")
+        self.assertTrue(result["verified"])
+
+    def test_a_small_space_is_exhausted(self):
+        result = json.loads(self.good(*self.tune_args(trials=100000, workload="elementwise:op=relu,shape=2")))
+        self.assertIn(result["stopped"], ("exhausted", "converged"))
+
+    def test_each_policy_runs(self):
+        for policy in ("random", "descent", "auto"):
+            with self.subTest(policy=policy):
+                result = json.loads(self.good(*self.tune_args("--policy", policy, trials=6)))
+                self.assertEqual(result["policy"], policy)
+                self.assertTrue(result["verified"])
+
+    def test_two_threads_run(self):
+        result = json.loads(self.good(*self.tune_args(trials=6, threads=2)))
+        self.assertEqual(result["threads"], 2)
+        self.assertTrue(result["verified"])
+
+    def test_text_output_has_the_result_and_progress_is_apart(self):
+        done = self.run_tool("tune", "--workload", SMALL, "--threads", "1", "--trials", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("GFLOP/s", done.stdout)
+        self.assertTrue(done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+        quiet = self.run_tool("tune", "--workload", SMALL, "--threads", "1", "--trials", "4", "--quiet")
+        self.assertEqual(quiet.stderr, "")
+
+    def test_what_is_not_there_yet_is_said(self):
+        for args in (["--network", "x.json"], ["--workload", SMALL, "--seeds-from", "x.jsonl"]):
+            with self.subTest(args=args):
+                self.assert_fails(self.run_tool("tune", *args, timeout=10), (2,), args[-2], "not in this version")
+
+
+class Propose(CliTest):
+    def test_proposals_do_not_depend_on_the_search_threads(self):
+        outputs = set()
+        for threads in ("1", "2", "2"):
+            outputs.add(self.good("tune", "--workload", "matmul:m=512,n=512,k=512", "--threads", "1", "--seed", "4",
+                                  "--propose", "200", "--search-threads", threads))
+        self.assertEqual(len(outputs), 1)
+        self.assertTrue(outputs.pop().strip())
+
+    def test_another_seed_gives_other_proposals(self):
+        one, two = (self.good("tune", "--workload", "matmul:m=512,n=512,k=512", "--propose", "20", "--seed", seed)
+                    for seed in ("1", "2"))
+        self.assertNotEqual(one, two)
+
+    def test_nothing_is_measured_or_recorded(self):
+        path = self.path("r")
+        self.good("tune", "--workload", SMALL, "--propose", "5", "--records", path)
+        self.assertEqual(lines_of(path), [])
+
+
+class Interrupted(CliTest):
+    ARGS = ["tune", "--workload", WORKLOAD, "--threads", "1", "--seed", "1", "--json"]
+
+    def wait_for_records(self, path, count, process):
+        end = time.monotonic() + 60 * SLOW
+        while len(lines_of(path)) < count and time.monotonic() < end and process.poll() is None:
+            time.sleep(0.02)
+        self.assertGreaterEqual(len(lines_of(path)), count)
+
+    def assert_none_measured_twice(self, records):
+        candidates = [r["candidate"] for r in records]
+        self.assertEqual(len(candidates), len(set(candidates)), "a candidate was measured twice")
+        trials = [r["trial"] for r in records]
+        self.assertEqual(len(trials), len(set(trials)), "a trial was recorded twice")
+
+    def test_kill_9_loses_nothing_and_nothing_is_measured_twice(self):
+        seed = int.from_bytes(os.urandom(4), "little")
+        rng = random.Random(seed)
+        path = self.path("r")
+        for kill in range(10):
+            process = self.start(*self.ARGS, "--trials", "100000", "--records", path, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+            time.sleep(rng.uniform(0.05, 1.2) * min(SLOW, 3))
+            process.kill()
+            process.wait()
+            self.assertEqual(self.processes_left(seconds=5), [], f"orphans after kill {kill} of seed {seed}")
+            self.assert_none_measured_twice(lines_of(path))
+        before = lines_of(path)
+        goal = len(before) + 5
+        result = json.loads(self.good(*self.ARGS, "--trials", str(goal), "--records", path))
+        after = lines_of(path)
+        self.assertEqual(result["trials"], goal)
+        self.assert_none_measured_twice(after)
+        self.assertLessEqual(len(after), goal)
+        self.assertEqual(after[:len(before)], before)
+
+    def test_a_finished_run_is_answered_from_its_file(self):
+        path = self.path("r")
+        first = json.loads(self.good(*self.ARGS, "--trials", "10", "--records", path))
+        before = self.contents(path)
+        again = json.loads(self.good(*self.ARGS, "--trials", "10", "--records", path))
+        self.assertEqual(self.contents(path), before)
+        self.assertEqual(again["trials"], first["trials"])
+        self.assertIn(again["record"]["candidate"], [r["candidate"] for r in lines_of(path)])
+
+    def test_another_seed_or_policy_takes_nothing_from_the_file(self):
+        path = self.path("r")
+        self.good(*self.ARGS, "--trials", "4", "--records", path)
+        self.good(*self.ARGS[:-3], "--seed", "2", "--trials", "4", "--records", path)
+        self.assertEqual(len(lines_of(path)), 8)
+
+    def test_a_killed_worker_costs_one_candidate_at_most(self):
+        path = self.path("r")
+        process = self.start(*self.ARGS, "--trials", "60", "--records", path)
+        self.wait_for_records(path, 5, process)
+        killed = 0
+        while killed < 2 and process.poll() is None:
+            for pid in self.workers():
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+            time.sleep(0.3)
+        stdout, stderr = process.communicate(timeout=120 * SLOW)
+        self.assertEqual(process.returncode, 0, stderr)
+        result = json.loads(stdout)
+        self.assertEqual(result["trials"], 60)
+        self.assertLessEqual(sum(result["failed"].values()), killed)
+        self.assertTrue(result["verified"])
+
+    def test_ctrl_c_leaves_whole_records_and_no_process(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                path = self.path(f"r{int(number)}")
+                process = self.start(*self.ARGS, "--trials", "100000", "--records", path)
+                self.wait_for_records(path, 3, process)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=60 * SLOW)
+                self.assertEqual(process.returncode, 130, stderr)
+                self.assertEqual(json.loads(stdout)["stopped"], "interrupted")
+                self.assertEqual(self.processes_left(seconds=5), [])
+                with open(path, encoding="utf-8") as file:
+                    for line in file:
+                        self.assertTrue(line.endswith("\n"))
+                        json.loads(line)
+
+    def test_ctrl_c_at_the_start_is_survived(self):
+        for delay in (0.0, 0.02, 0.1):
+            process = self.start(*self.ARGS, "--trials", "100000")
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60 * SLOW)
+            # Before the handler is there, the signal ends the process as it always does.
+            self.assertIn(process.returncode, (130, -signal.SIGINT))
+
+    def test_a_reader_of_progress_that_goes_away_does_not_stop_the_run(self):
+        path = self.path("r")
+        process = self.start("tune", "--workload", SMALL, "--threads", "1", "--trials", "30", "--records", path)
+        process.stderr.close()
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=60 * SLOW), 0)
+        self.assertEqual(len(lines_of(path)), 30)
+
+    def test_a_disk_that_fills_up_is_an_error_with_what_was_recorded(self):
+        if is_sanitized():
+            self.skipTest("sanitizers write files of their own")
+        path = self.path("r")
+        # Enough for the memory that is shared with the worker, too little for all records.
+        limit = 80 * 1024
+        process = subprocess.run([ESPALIER, *self.ARGS, "--trials", "1000", "--records", path], env=self.environment(),
+                                 capture_output=True, text=True, timeout=60,
+                                 preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+                                                     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))))
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertIn(path, process.stderr)
+        self.assertEqual(self.processes_left(seconds=5), [])
+        self.good("records", "show", path)
+
+
+if __name__ == "__main__":
+    unittest.main()
