@@ -46,8 +46,11 @@ StepApplier::Outcome StepApplier::on(const AnnotateStep& step) {
       for (LoopId l : st.order) {
         if (loop(st, l).vectorize) return reject(RejectionCode::AlreadyAnnotated, step.stage, l);
       }
-      if (attached_at(step.stage, step.loop)) {
-        return reject(RejectionCode::AttachedHere, step.stage, step.loop);
+      // Lanes run side by side: no stage of its own runs inside them.
+      for (size_t i = static_cast<size_t>(position(st, step.loop)); i < st.order.size(); ++i) {
+        if (attached_at(step.stage, st.order[i])) {
+          return reject(RejectionCode::AttachedHere, step.stage, st.order[i]);
+        }
       }
       edit(step.stage).loops[static_cast<size_t>(step.loop)].vectorize = true;
       return std::nullopt;

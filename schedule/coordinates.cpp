@@ -182,7 +182,7 @@ bool Coordinates::encloses(const Boundary& b, StageId s, LoopId leaf) const {
 
 bool Coordinates::around(const Boundary& b, StageId s) const {
   for (Place p = b.place; p.stage >= 0; p = compute_place(p.stage)) {
-    if (p.stage == s) return true;
+    if (state_.stage(p.stage).base_stage == s) return true;
   }
   return false;
 }

@@ -93,7 +93,7 @@ class Coordinates {
     std::span<const LoopId> fixed;
   };
   bool encloses(const Boundary& b, StageId s, LoopId leaf) const;
-  // True when `s` is computed on the path of stages that enclose the boundary.
+  // True when `s`, or a stage made from it, is on the path of stages that enclose the boundary.
   bool around(const Boundary& b, StageId s) const;
   enum class Side : uint8_t { Outside, Inside, Mixed };
   Side side(const Boundary& b, StageId s, LoopId l) const;

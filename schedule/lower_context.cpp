@@ -437,6 +437,7 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     }
     if (covered <= lp.extent) continue;
     Guard traits;
+    traits.split = true;
     traits.reduce = lp.reduce;
     traits.storage = made_from_storage(st, static_cast<LoopId>(l));
     add_guard(out, s, loop_expr(s, static_cast<LoopId>(l)) < make_index(lp.extent), traits);
@@ -453,7 +454,9 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     if (!spatial && (st.role == StageRole::WriteBack || st.role == StageRole::Final)) continue;
     const Expr value = to_expr(coordinates_.axis_value(s, a));
     Guard traits;
-    traits.pad = spatial && !lp.region;
+    traits.pad = spatial && !lp.region &&
+                 (st.role == StageRole::Accumulate ||
+                  st.storage_extent[static_cast<size_t>(a)] >= lp.extent);
     traits.reduce = !spatial;
     if (lp.region) add_guard(out, s, value >= make_index(0), traits);
     add_guard(out, s, value < make_index(extent), traits);
@@ -475,7 +478,7 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     if (st.role == StageRole::WriteBack) return g.reduce;
     // Elements of an enclosing nest exist where this one runs.
     const bool follows = st.role == StageRole::Accumulate || st.attach == AttachKind::After;
-    if (follows && g.position < 0 && !g.reduce) return true;
+    if (follows && g.split && g.position < 0 && !g.reduce) return true;
     return copy && !in_scope(g.cond, s);
   });
   return out;
