@@ -52,7 +52,9 @@ void FunctionEmitter::emit(const Stmt& s) {
       statement_.clear();
       vars_[n->var.get()] = emit(n->value);
       if (n->var.type() == kIndex) divisors_[n->var.get()] = divisor(n->value);
-      return in_scope([&] { emit(n->body); });
+      in_scope([&] { emit(n->body); });
+      vars_.erase(n->var.get());
+      return;
     }
     case StmtKind::Block:
       for (const Stmt& part : s.as<BlockNode>()->stmts) emit(part);
@@ -84,6 +86,7 @@ void FunctionEmitter::emit_for(const ForNode& n) {
   i->addIncoming(first, before);
   vars_[n.var.get()] = i;
   in_scope([&] { emit(n.body); });
+  vars_.erase(n.var.get());  // a sibling may use the variable again
   llvm::Value* next = b_.CreateNSWAdd(i, b_.getInt64(1));
   i->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpEQ(next, end), exit, loop);
