@@ -4,7 +4,7 @@
 
 namespace espalier {
 
-Interval Bounds::of(const Expr& e) const { return Simplifier(*this).visit(e).range; }
+Interval Bounds::of(const Expr& e) const { return Simplifier(*this).visit_root(e).range; }
 
 Expr simplify(const Expr& e, const Bounds& bounds) { return Simplifier(bounds)(e); }
 

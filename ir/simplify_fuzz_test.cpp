@@ -76,12 +76,7 @@ class Generator {
       case 7: return make_binary(TruncMod, sub(), chance(85) ? constant(t) : sub());
       case 8: return make_binary(chance(50) ? Min : Max, sub(), sub());
       case 9: return make_select(condition(t, depth - 1), sub(), sub());
-      case 10: {
-        // A quotient and its remainder, of which one may come out of the other.
-        const Expr x = sub(), d = constant(t);
-        return make_binary(Add, make_binary(Mul, make_binary(FloorDiv, x, d), d),
-                           make_binary(FloorMod, x, d));
-      }
+      case 10: return parts_of(sub(), t);
       case 11: {
         const DType other = kIntegers[static_cast<size_t>(below(8))];
         return make_cast(Type(t, lanes_), make_cast(Type(other, lanes_), sub()));
@@ -173,6 +168,27 @@ class Generator {
     }
   }
 
+  // Sums of quotients and remainders of `x` that may make something of it again.
+  Expr parts_of(const Expr& x, DType t) {
+    using enum BinaryOp;
+    const auto op = [](BinaryOp o, const Expr& a, const Expr& b) { return make_binary(o, a, b); };
+    const Expr d = chance(80) ? small(t) : constant(t), e = small(t);
+    const Expr low = op(FloorMod, x, d), high = op(Mul, op(FloorDiv, x, d), d);
+    switch (below(4)) {
+      case 0: return op(Add, high, low);
+      case 1: return op(Sub, x, high);
+      case 2: {
+        const Expr middle = op(FloorMod, op(FloorDiv, x, d), e), de = op(Mul, d, e);
+        return op(Add, op(Mul, op(FloorDiv, x, de), de), op(Add, op(Mul, middle, d), low));
+      }
+      default: {  // an axis, tiled and put together
+        const Expr tiled = op(Add, op(Mul, x, d), op(FloorMod, leaf(t), d));
+        return op(chance(50) ? FloorDiv : FloorMod, tiled, chance(50) ? d : op(Mul, d, e));
+      }
+    }
+  }
+
+  Expr small(DType t) { return make_int(Type(t, lanes_), 1 + below(12)); }
   Expr leaf(DType t) {
     if (chance(20)) return constant(t);
     Expr v = vars_[static_cast<size_t>(below(static_cast<int>(vars_.size())))];

@@ -67,6 +67,12 @@ TEST_F(Simplify, QuotientAndRemainderMakeTheWhole) {
   EXPECT_EQ(text(floordiv(inner, 4) * 4 + floormod(inner, 4)), "floormod(x, 12)");
 }
 
+TEST_F(Simplify, TheWholeWithoutItsMultipleIsTheRemainder) {
+  EXPECT_EQ(text(x - floordiv(x, 4) * 4), "floormod(x, 4)");
+  EXPECT_EQ(text(x * 16 + j + i - floordiv(x * 16 + j, 64) * 64), "floormod(x, 4) * 16 + j + i");
+  EXPECT_EQ(text(floordiv(x + y + 1, 7) * 7 - x - y), "1 - floormod(x + y + 1, 7)");
+}
+
 // The fused axes of a convolution, split by tiles that divide the width.
 TEST_F(Simplify, FusedAndSplitAxes) {
   const Expr f = x * 16 + j;

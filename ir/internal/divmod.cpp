@@ -234,10 +234,48 @@ bool join_one(Sum& sum, Ranges& ranges) {
   return false;
 }
 
+// c*x - c*d*(x div d), with other terms or not, is c*(x mod d).
+bool split_one(Sum& sum, Ranges& ranges) {
+  for (const Term& quotient : sum.terms()) {
+    const DivAtom div = as_division(quotient.atom, BinaryOp::FloorDiv);
+    if (div.node == nullptr || quotient.coef % div.divisor != 0) continue;
+    const int64_t c = -(quotient.coef / div.divisor);
+    const Sum x = normal_form(div.node->a, sum.type(), ranges);
+    const bool all_there =
+        !x.is_constant() && std::all_of(x.terms().begin(), x.terms().end(), [&](const Term& t) {
+          return std::any_of(sum.terms().begin(), sum.terms().end(), [&](const Term& s) {
+            return Int128{t.coef} * c == s.coef && same_atom(s.atom, t.atom);
+          });
+        });
+    if (!all_there) continue;
+    const Expr modulo = make_binary(BinaryOp::FloorMod, div.node->a, div.node->b);
+    const Interval range = range_of_binary(BinaryOp::FloorMod, sum.type().dtype, x.range(),
+                                           {div.divisor, div.divisor});
+    Sum whole(sum.type());
+    whole.add(x, c);
+    whole.add(Term{quotient.atom, quotient.coef, quotient.range});
+    Sum result(sum.type());
+    for (const Term& t : sum.terms()) {
+      const bool goes = std::any_of(whole.terms().begin(), whole.terms().end(),
+                                    [&](const Term& w) { return same_atom(w.atom, t.atom); });
+      if (!goes) {
+        result.add(t);
+      } else if (same_atom(t.atom, x.terms()[0].atom)) {
+        result.add(Term{modulo, c, range});
+      }
+    }
+    result.add_constant(sum.constant());
+    result.add_constant(wrapping_mul(x.constant(), -c));
+    sum = std::move(result);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void recombine(Sum& sum, Ranges& ranges) {
-  while (join_one(sum, ranges)) {
+  while (join_one(sum, ranges) || split_one(sum, ranges)) {
   }
 }
 

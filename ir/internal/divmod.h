@@ -17,7 +17,8 @@ struct DivMod {
   std::optional<Sum> remainder(const Sum& n, int64_t divisor) const;
 };
 
-// Joins quotients with their remainders: (x div d)*d + x mod d becomes x.
+// Joins quotients with their remainders: (x div d)*d + x mod d becomes x, and x - (x div d)*d
+// becomes x mod d.
 void recombine(Sum& sum, Ranges& ranges);
 
 }  // namespace espalier

@@ -41,11 +41,16 @@ Expr Simplifier::operator()(const Expr& e) {
   constexpr int kMostRounds = 8;
   Expr now = e;
   for (int round = 0; round < kMostRounds; ++round) {
-    Expr next = visit(now).e;
+    Expr next = visit_root(now).e;
     if (next.same_as(now)) break;
     now = std::move(next);
   }
   return now;
+}
+
+Simplifier::Value Simplifier::visit_root(const Expr& e) {
+  const bool leaf = e.kind() == ExprKind::Const || e.kind() == ExprKind::Var;
+  return leaf ? visit(e) : visit_node(e);
 }
 
 Simplifier::Value Simplifier::visit(const Expr& e) {

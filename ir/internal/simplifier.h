@@ -21,6 +21,8 @@ class Simplifier {
     Interval range;
   };
   Value visit(const Expr& e);
+  // The same, of an expression that is worth no remembering: nobody will ask for it again.
+  Value visit_root(const Expr& e);
 
  private:
   Value visit_node(const Expr& e);
