@@ -54,10 +54,7 @@ bool StepApplier::unscheduled(StageId s) const {
   if (st.attach != AttachKind::Root || attached_anywhere(s)) return false;
   if (st.role != StageRole::Compute && st.role != StageRole::Partial) return false;
   if (!st.stored_at_root || st.shares >= 0) return false;
-  // Copies are made for the loops as they are.
-  for (const StageRead& r : st.reads) {
-    if (r.kind == StageRead::Kind::Packed) return false;
-  }
+  if (has_copies(st) || shared(s)) return false;
   int next = 0;
   for (LoopId l : st.order) {
     const Loop& lp = loop(st, l);
@@ -72,6 +69,19 @@ bool StepApplier::unscheduled(StageId s) const {
     }
   }
   return true;
+}
+
+// Copies are made for the loops as they are.
+bool StepApplier::has_copies(const Stage& st) {
+  return std::any_of(st.reads.begin(), st.reads.end(),
+                     [](const StageRead& r) { return r.kind == StageRead::Kind::Packed; });
+}
+
+bool StepApplier::shared(StageId s) const {
+  for (StageId t = 0; t < state_.size(); ++t) {
+    if (stage(t).shares == s) return true;
+  }
+  return false;
 }
 
 bool StepApplier::attached_at(StageId s, LoopId l) const {
@@ -123,12 +133,20 @@ bool StepApplier::runs_before(StageId s, StageId nest) const {
   return false;
 }
 
-bool StepApplier::sources_ready(StageId s, StageId nest) const {
+bool StepApplier::sources_ready(StageId s, StageId nest, LoopId after) const {
   for (const StageRead& r : stage(s).reads) {
     const Stage& source = stage(r.source);
     if (source.role == StageRole::Pack || r.source == nest) continue;
-    // Attached sources already are inside a nest that encloses this reader.
-    if (source.attach == AttachKind::Root && !runs_before(r.source, root_of(nest))) return false;
+    if (source.attach == AttachKind::At) continue;  // around all its readers
+    const StageId home = root_of(r.source);
+    if (home != root_of(nest) || source.attach == AttachKind::Root) {
+      if (!runs_before(home, root_of(nest))) return false;
+      continue;
+    }
+    // Both wait for the same stage: the reader at the same loop, or one further out.
+    const bool waits = after != kNoLoop && source.attach_stage == nest &&
+                       position(stage(nest), after) <= position(stage(nest), source.attach_loop);
+    if (!waits) return false;
   }
   return true;
 }

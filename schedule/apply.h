@@ -38,12 +38,14 @@ class StepApplier {
   bool reorderable(const Stage& stage) const;
   // At root, axes whole and unannotated, and nothing attached inside.
   bool unscheduled(StageId s) const;
+  static bool has_copies(const Stage& stage);
+  bool shared(StageId s) const;  // another stage keeps its values in this one's buffer
   // Some stage is attached (or keeps its buffer) at this loop, or at any loop of the stage.
   bool attached_at(StageId s, LoopId l) const;
   bool attached_anywhere(StageId s) const;
-  // Root stages run in execution order; a stage that runs inside the nest of an earlier one may
-  // read only what is complete before that.
-  bool sources_ready(StageId s, StageId nest) const;
+  // Root stages run in execution order; a stage that runs inside the nest of an earlier one (after
+  // the body of its loop `after`, if one is given) may read only what is complete there.
+  bool sources_ready(StageId s, StageId nest, LoopId after = kNoLoop) const;
   StageId root_of(StageId s) const;
   // An input, or a root stage before `nest` in execution order.
   bool runs_before(StageId s, StageId nest) const;

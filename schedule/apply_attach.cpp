@@ -72,6 +72,7 @@ StepApplier::Outcome StepApplier::on(const ComputeRootStep& step) {
   const Stage& before = stage(step.stage);
   bool whole = before.attach == AttachKind::At && !before.registers && before.store_stage >= 0 &&
                before.base_stage == step.stage && !attached_anywhere(step.stage) &&
+               !has_copies(before) &&
                (before.role == StageRole::Compute || before.role == StageRole::Partial);
   for (int a = 0; a < before.spatial_axes; ++a) {
     const Loop& lp = loop(before, static_cast<LoopId>(a));
@@ -116,7 +117,7 @@ StepApplier::Outcome StepApplier::on(const ComputeAfterStep& step) {
     if (!own_index(r, info.axes.size())) return reject(RejectionCode::NotElementwise, step.stage);
   }
   if (!reads) return reject(RejectionCode::NotElementwise, step.stage);
-  if (!sources_ready(step.stage, step.target)) {
+  if (!sources_ready(step.stage, step.target, step.loop)) {
     return reject(RejectionCode::NotEnclosing, step.target, step.loop, step.stage, step.target);
   }
   // Reductions outside the loop need partial sums that every iteration writes: a guard inside the
@@ -171,7 +172,7 @@ StepApplier::Outcome StepApplier::on(const StoreAtStep& step) {
     if (Outcome r = check_attach_loop(step.target, step.loop)) return r;
   }
   const Stage& before = stage(step.stage);
-  if (before.shares >= 0 || before.registers) {
+  if (before.shares >= 0 || shared(step.stage) || before.registers) {
     return reject(RejectionCode::NotAttachable, step.stage);
   }
   if (before.attach == AttachKind::Root) {

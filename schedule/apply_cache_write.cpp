@@ -198,6 +198,10 @@ StepApplier::Outcome StepApplier::on(const RfactorStep& step) {
   read.source = part;
   st.reads.assign(1, read);
   rebind(step.stage, part, old_order);
+  // Copies for what is now the partial stage count from its region.
+  for (StageId t = 0; t < state_.size(); ++t) {
+    if (!stage(t).layout.empty() && stage(t).base_stage == step.stage) edit(t).base_stage = part;
+  }
   return std::nullopt;
 }
 

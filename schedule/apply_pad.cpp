@@ -11,7 +11,7 @@ StepApplier::Outcome StepApplier::on(const PadStep& step) {
   }
   if (before.attach != AttachKind::Root || before.role != StageRole::Compute ||
       step.axis >= before.spatial_axes + before.reduce_axes || attached_anywhere(step.stage) ||
-      before.shares >= 0 || !before.stored_at_root) {
+      before.shares >= 0 || shared(step.stage) || !before.stored_at_root) {
     return reject(RejectionCode::NotAttachable, step.stage, step.axis);
   }
   // An output has the size that the caller gave it.

@@ -437,7 +437,6 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     }
     if (covered <= lp.extent) continue;
     Guard traits;
-    traits.split = true;
     traits.reduce = lp.reduce;
     traits.storage = made_from_storage(st, static_cast<LoopId>(l));
     add_guard(out, s, loop_expr(s, static_cast<LoopId>(l)) < make_index(lp.extent), traits);
@@ -476,9 +475,6 @@ std::vector<Guard> LowerContext::guards(StageId s) {
   std::erase_if(out, [&](const Guard& g) {
     // Terms are left out by the accumulator, not by the stage that waits for it.
     if (st.role == StageRole::WriteBack) return g.reduce;
-    // Elements of an enclosing nest exist where this one runs.
-    const bool follows = st.role == StageRole::Accumulate || st.attach == AttachKind::After;
-    if (follows && g.split && g.position < 0 && !g.reduce) return true;
     return copy && !in_scope(g.cond, s);
   });
   return out;

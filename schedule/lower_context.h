@@ -15,7 +15,6 @@ struct Guard {
   int position = -1;     // of the innermost own loop that it mentions, in the stage's order
   bool reduce = false;   // mentions a reduction loop (own or bound): concerns terms, not elements
   bool pad = false;      // outside it lie padded elements, which hold the identity
-  bool split = false;   // from a split that overshoots
   bool storage = false;  // outside it the stage's buffer has no element
 };
 
