@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "command_line/console.h"
 #include "command_line/exit_code.h"
@@ -177,7 +178,7 @@ std::string as_text(const std::vector<Row>& rows, const std::vector<std::string>
   heading.insert(heading.end(), {"GFLOP/s", "of peak", "ratio", "90% interval"});
   for (size_t c = 1; c < heading.size(); ++c) right.push_back(c);
   cli::Table table(heading, right);
-  std::map<std::string, std::string> details;
+  std::map<std::string, std::set<std::string>> details;
   std::vector<std::vector<double>> ratios;
   for (const Row& row : rows) {
     std::vector<std::string> cells = {row.workload};
@@ -196,7 +197,7 @@ std::string as_text(const std::vector<Row>& rows, const std::vector<std::string>
     table.add(cells);
     if (!row.ratios.empty()) ratios.push_back(row.ratios);
     for (const auto& [name, detail] : row.details) {
-      if (!detail.empty()) details[name] = detail;
+      if (!detail.empty() && detail != name) details[name].insert(detail);
     }
   }
   std::string text = table.text();
@@ -206,7 +207,11 @@ std::string as_text(const std::vector<Row>& rows, const std::vector<std::string>
             format_fixed(mean.low, 2) + " to " + format_fixed(mean.high, 2) + ")\n";
   }
   text += "ratio: best peer / " + names[0] + ", median over the rounds; peak of one core\n";
-  for (const auto& [name, detail] : details) text += name + " is " + detail + "\n";
+  for (const auto& [name, all] : details) {
+    text += name + ":";
+    for (const std::string& detail : all) text += " " + detail;
+    text += "\n";
+  }
   return text;
 }
 

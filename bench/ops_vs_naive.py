@@ -83,7 +83,8 @@ def main():
         for ratio, collected in zip(ratios, (naive, default)):
             if ratio:
                 collected.append(ratio)
-        times = [f"{result[key]:10.1f}" if result[key] else f"{'-':>10}" for key in ("naive_us", "default_us", "best_us")]
+        keys = ("naive_us", "default_us", "best_us")
+        times = [f"{result[key]:10.1f}" if result[key] else f"{'-':>10}" for key in keys]
         shown = [f"{ratio:.2f}" if ratio else "-" for ratio in ratios]
         print(f"{workload:{width}}  {'  '.join(times)}  {shown[0]:>11}  {shown[1]:>13}  "
               f"{sum(result['failed'].values()):>6}  {'yes' if result['verified'] else 'NO'}", flush=True)

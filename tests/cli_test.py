@@ -115,8 +115,8 @@ class Usage(CliTest):
 
     def test_help_of_tune_lists_the_contract(self):
         text = self.good("tune", "--help")
-        for option in ("--workload", "--target", "--threads", "--trials", "--seconds", "--seed", "--policy", "--records",
-                       "--seeds-from", "--network", "--propose", "--search-threads", "--json", "--quiet"):
+        for option in ("--workload", "--target", "--threads", "--trials", "--seconds", "--seed", "--policy",
+                       "--records", "--seeds-from", "--network", "--propose", "--search-threads", "--json", "--quiet"):
             self.assertIn(option, text)
 
     def test_version_names_llvm_target_and_build(self):
@@ -134,7 +134,8 @@ class Streams(CliTest):
         self.assertIn("standard output", done.stderr)
 
     def test_a_reader_that_goes_away_is_survived(self):
-        for args in (["--version"], ["explain", "--workload", SMALL], ["explain", "--workload", SMALL, "--show", "asm"]):
+        explain = ["explain", "--workload", SMALL]
+        for args in (["--version"], explain, [*explain, "--show", "asm"]):
             with self.subTest(args=args):
                 reader, writer = os.pipe()
                 os.close(reader)
@@ -239,7 +240,8 @@ class Run(CliTest):
 class Explain(CliTest):
     def test_everything_is_shown(self):
         text = self.good("explain", "--workload", "matmul:m=8,n=8,k=8,epilogue=bias+relu")
-        for word in ("definition", "A f32[8, 8]", "bias f32[8]", "Y f32[8, 8], output", "look-up: default", "loop nest"):
+        for word in ("definition", "A f32[8, 8]", "bias f32[8]", "Y f32[8, 8], output", "look-up: default",
+                     "loop nest"):
             self.assertIn(word, text)
 
     def test_each_part_is_shown(self):
