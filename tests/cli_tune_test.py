@@ -3,6 +3,7 @@
 
 import json
 import os
+import pty
 import random
 import resource
 import signal
@@ -103,6 +104,22 @@ class Tune(CliTest):
         self.assertNotIn("\x1b", done.stderr)
         quiet = self.run_tool("tune", "--workload", SMALL, "--threads", "1", "--trials", "4", "--quiet")
         self.assertEqual(quiet.stderr, "")
+
+    def test_progress_on_a_terminal_is_one_live_line(self):
+        controller, terminal = pty.openpty()
+        done = self.start("tune", "--workload", SMALL, "--threads", "1", "--trials", "10", stderr=terminal)
+        os.close(terminal)
+        seen = b""
+        try:
+            while chunk := os.read(controller, 4096):
+                seen += chunk
+        except OSError:
+            pass  # the other side has closed
+        done.communicate(timeout=60 * SLOW)
+        os.close(controller)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"\r[10/10] best ", seen)
+        self.assertEqual(seen.count(b"\n"), 1)
 
     def test_what_is_not_there_yet_is_said(self):
         for args in (["--network", "x.json"], ["--workload", SMALL, "--seeds-from", "x.jsonl"]):
