@@ -268,29 +268,40 @@ class Compile(CliTest):
             self.skipTest("not in a build folder")
         if is_sanitized():
             self.skipTest("the run-time library is instrumented, the C program is not")
-        prefix = self.path("mm")
-        self.good("compile", "--workload", "matmul:m=5,n=7,k=3", "--threads", "1", "--symbol", "mm", "--out", prefix,
-                  "--emit", "object,header,ir,asm")
-        self.assertIn(b"@mm(", self.contents(prefix + ".ll"))
-        self.assertIn(b"mm:", self.contents(prefix + ".s"))
+        prefix = self.path("conv")
+        # One pixel a row: Y[w, co] = sum of the three X around w, each times the weight of its tap.
+        self.good("compile", "--workload", "conv2d:n=1,h=1,w=4,ci=1,co=16,kh=1,kw=3,ph=0,pw=1", "--threads", "1",
+                  "--symbol", "conv", "--out", prefix, "--emit", "object,header,ir,asm")
+        self.assertIn(b"@conv(", self.contents(prefix + ".ll"))
+        self.assertIn(b"conv:", self.contents(prefix + ".s"))
         program = self.write("main.c", """
             #include <stdio.h>
             #include <stdlib.h>
-            #include "mm.h"
+            #include "conv.h"
+            static float* floats(size_t n) { return aligned_alloc(64, (n * 4 + 63) / 64 * 64); }
             int main(void) {
-              float *a = aligned_alloc(64, 64), *b = aligned_alloc(64, 128), *y = aligned_alloc(64, 192);
-              for (int i = 0; i < 15; ++i) a[i] = i;
-              for (int i = 0; i < 21; ++i) b[i] = 1;
-              void* params[] = {a, b, y};
-              void* workspace = aligned_alloc(64, MM_WORKSPACE_BYTES + 64 - MM_WORKSPACE_BYTES % 64);
-              int32_t code = mm(params, workspace, 0);
-              printf("%d %g %g\\n", code, y[0], y[34]);
+              float *x = floats(4), *w = floats(48), *y = floats(64);
+              for (int i = 0; i < 4; ++i) x[i] = i + 1;
+              for (int tap = 0; tap < 3; ++tap)
+                for (int co = 0; co < 16; ++co) w[tap * 16 + co] = tap + 1 + 100 * co;
+              void* workspace = floats(CONV_WORKSPACE_BYTES / 4 + 16);
+            #ifdef CONV_W_PACK_BYTES
+              void* packed = floats(CONV_W_PACK_BYTES / 4);
+              void* pack_params[] = {w, packed};
+              if (conv_pack(pack_params, workspace, 0)) return 1;
+              void* params[] = {x, packed, y};
+            #else
+              void* params[] = {x, w, y};
+            #endif
+              if (conv(params, workspace, 0)) return 1;
+              printf("%g %g %g\\n", y[0], y[16], y[63]);
               return 0;
             }""")
         subprocess.run(["cc", program, prefix + ".o", library, "-I", include, "-pthread", "-o", self.path("main")],
                        check=True)
         printed = subprocess.run([self.path("main")], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(printed, "0 3 39\n")
+        # 2*1 + 3*2;  1*1 + 2*2 + 3*3;  1501*3 + 1502*4.
+        self.assertEqual(printed, "8 14 10511\n")
 
     def test_a_folder_that_does_not_exist_is_named(self):
         done = self.run_tool("compile", "--workload", SMALL, "--out", self.path("none/mm"))

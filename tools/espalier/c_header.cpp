@@ -11,8 +11,12 @@
 namespace espalier::cli {
 namespace {
 
+// As the name of a macro.
 std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : text) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) ? static_cast<char>(std::toupper(byte)) : '_';
+  }
   return text;
 }
 
@@ -63,7 +67,13 @@ std::string c_header(const LoweredKernel& lowered, const Task& task, const std::
       "// Scratch memory for a call, aligned to 64 bytes, and the most slots that a context may\n"
       "// have. Two calls at the same time need two workspaces.\n";
   text += "#define " + upper(symbol) + "_WORKSPACE_BYTES " + std::to_string(workspace) + "\n";
-  text += "#define " + upper(symbol) + "_SLOTS " + std::to_string(task.threads) + "\n\n";
+  text += "#define " + upper(symbol) + "_SLOTS " + std::to_string(task.threads) + "\n";
+  for (const LoweredFunc::Param& param : lowered.main.params) {
+    if (param.role != LoweredFunc::Role::Packed) continue;
+    text += "#define " + upper(symbol + "_" + param.buffer->name) + "_BYTES " +
+            std::to_string(param.buffer->bytes()) + "\n";
+  }
+  text += "\n";
   text +=
       "// Dense arrays, row-major, aligned to 64 bytes. `ctx` may be null: then one thread does\n"
       "// all. Returns 0, ESPALIER_ERROR_SLOTS or what the context's hook returns.\n";
