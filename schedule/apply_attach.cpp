@@ -78,6 +78,13 @@ StepApplier::Outcome StepApplier::on(const ComputeRootStep& step) {
     const Loop& lp = loop(before, static_cast<LoopId>(a));
     whole = whole && lp.state == LoopState::Leaf && !lp.vectorize && !lp.unroll && !lp.parallel;
   }
+  // What it reads stays where it is.
+  for (const StageRead& r : before.reads) {
+    const Stage& source = stage(r.source);
+    whole = whole &&
+            (source.attach == AttachKind::Root ||
+             (source.attach == AttachKind::After && runs_before(root_of(r.source), step.stage)));
+  }
   if (!whole) return reject(RejectionCode::NotAttachable, step.stage);
   Stage& st = edit(step.stage);
   st.attach = AttachKind::Root;

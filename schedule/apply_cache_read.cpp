@@ -104,6 +104,7 @@ StepApplier::Outcome StepApplier::add_copy(StageId s, int16_t number, LoopId at,
   copy->shares = -1;
   copy->registers = copy->non_temporal = false;
   copy->layout = layout;
+  copy->copy_width = width;
   copy->order.clear();
   copy->storage.clear();
   copy->storage_extent.clear();

@@ -14,7 +14,12 @@ constexpr double kMaxCodeSize = 100000;  // instructions, roughly: seconds of co
 bool reads_buffer(const Stmt& s, const Buffer& b) {
   bool found = false;
   visit(
-      s, [&](const Stmt&) { return !found; },
+      s,
+      [&](const Stmt& c) {
+        const PrefetchNode* hint = c.as<PrefetchNode>();
+        if (hint != nullptr && hint->buffer.get() == b.get()) found = true;
+        return !found;
+      },
       [&](const Expr& e) {
         const LoadNode* load = e.as<LoadNode>();
         if (load != nullptr && load->buffer.get() == b.get()) found = true;
@@ -80,12 +85,7 @@ Result<LoweredKernel> lower(const State& state) {
       if (home == i) main = make_allocate(buffer, main);
     }
   }
-  std::vector<Buffer> filled;
-  for (StageId s : order) {
-    if (!state.stage(s).layout.empty()) filled.push_back(context.buffer(s));
-  }
-  const int lanes = std::max(1, state.task().target.vector_bits / 32);
-  auto finish = [&](const Stmt& body) { return resolve_tails(simplify(body), filled, lanes); };
+  auto finish = [](const Stmt& body) { return resolve_tails(simplify(body)); };
 
   LoweredKernel kernel;
   kernel.main.name = "main";
@@ -99,8 +99,8 @@ Result<LoweredKernel> lower(const State& state) {
   }
   for (int i : dag.constants()) {
     const Buffer b = context.buffer(static_cast<StageId>(i));
-    if (reads_buffer(main, b)) kernel.main.params.push_back({b, Role::Constant, i});
-    if (reads_buffer(pack, b)) kernel.pack.params.push_back({b, Role::Constant, i});
+    if (reads_buffer(kernel.main.body, b)) kernel.main.params.push_back({b, Role::Constant, i});
+    if (reads_buffer(kernel.pack.body, b)) kernel.pack.params.push_back({b, Role::Constant, i});
   }
   for (StageId s : order) {
     const Stage& stage = state.stage(s);

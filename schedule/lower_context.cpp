@@ -69,6 +69,12 @@ Buffer LowerContext::buffer(StageId s) {
   return b;
 }
 
+bool LowerContext::is_copy(const Buffer& b) const {
+  return std::any_of(buffers_.begin(), buffers_.end(), [&](const auto& known) {
+    return known.second.get() == b.get() && !stage(known.first).layout.empty();
+  });
+}
+
 std::vector<Expr> LowerContext::write_index(StageId s) {
   const Stage& st = stage(s);
   std::vector<Expr> index;
@@ -230,6 +236,19 @@ Expr LowerContext::copy_condition(StageId s) {
     const Expr index = to_expr(*coordinates_.read_index(s, r, static_cast<int>(d)));
     also(index >= make_index(0));
     also(index < make_index(state_.dag().stage(r.producer).tensor->shape[d]));
+  }
+  // Blocks are rounded up; what lies beyond the region they hold may not have been computed.
+  for (size_t e = 0; e < st.layout.size(); ++e) {
+    const LayoutEntry& outer = st.layout[e];
+    if (outer.kind != LayoutEntry::Kind::DimOuter) continue;
+    for (size_t i = 0; i < st.layout.size(); ++i) {
+      if (st.layout[i].kind != LayoutEntry::Kind::DimInner || st.layout[i].index != outer.index) {
+        continue;
+      }
+      Linear at = coordinates_.loop_value(s, st.storage[i]);
+      at.add(coordinates_.loop_value(s, st.storage[e]), outer.block.value);
+      also(to_expr(at) < make_index(st.copy_width[static_cast<size_t>(outer.index)]));
+    }
   }
   // A source that was computed for a region has no more than that.
   const Expr value = copied_value(s);

@@ -33,6 +33,7 @@ class LowerContext {
   Expr loop_expr(StageId s, LoopId l) { return to_expr(coordinates_.loop_value(s, l)); }
 
   Buffer buffer(StageId s);
+  bool is_copy(const Buffer& b) const;  // of a copy stage
   // Where the stage writes the element of its current iteration.
   std::vector<Expr> write_index(StageId s);
   // What an accumulator, partial result or local producer holds for the current iteration.

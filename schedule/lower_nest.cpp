@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "espalier/ir/mutate.h"
+#include "espalier/schedule/linear_condition.h"
 #include "espalier/schedule/lower_context.h"
 #include "espalier/support/check.h"
 
@@ -40,6 +41,51 @@ class NestBuilder {
       }
     }
     index_ = context.write_index(s);
+    if (stage_.role != StageRole::WriteBack && stage_.role != StageRole::Final) round_up_lanes();
+  }
+
+  // The lanes of a whole vector may be computed where only some of them are needed, if they read
+  // packed copies alone, whose every element is defined, and the stage's own buffer has room.
+  bool lanes_are_spare(const Guard& g, const Var& lane) const {
+    const Buffer& own_buffer = context_.buffer(s_);
+    if (g.reduce || g.storage || g.pad || own_buffer->scope == BufferScope::Param ||
+        !stage_.layout.empty() || stage_.stored_at_root || info_.reduce() == nullptr) {
+      return false;
+    }
+    auto within = [&](const Buffer& b, const std::vector<Expr>& indices) {
+      for (size_t d = 0; d < indices.size(); ++d) {
+        const Interval r = context_.bounds().of(indices[d]);
+        if (r.lo < 0 || r.hi >= b->shape[d]) return false;
+      }
+      return true;
+    };
+    if (!within(own_buffer, index_)) return false;
+    bool ok = true;
+    visit(context_.body_value(s_), [&](const Expr& e) {
+      const LoadNode* load = e.as<LoadNode>();
+      if (load == nullptr || !uses_var(e, lane)) return ok;
+      if (!context_.is_copy(load->buffer) || !within(load->buffer, load->indices)) ok = false;
+      return ok;
+    });
+    return ok;
+  }
+
+  // Conditions on lanes are asked of whole vectors where that is allowed: it spares the masks.
+  void round_up_lanes() {
+    const int lanes =
+        context_.state().task().target.vector_bits / 8 / bytes_of(info_.tensor->dtype);
+    for (Guard& g : guards_) {
+      if (g.position < 0 || lanes < 2) continue;
+      const LoopId l = stage_.order[static_cast<size_t>(g.position)];
+      if (!own(l).vectorize) continue;
+      const Var lane = context_.loop_var(s_, l);
+      const std::optional<LinearCondition> linear = as_linear_condition(g.cond);
+      if (!linear || linear->coef_of(lane) != -1 || !lanes_are_spare(g, lane)) continue;
+      VarMap whole;
+      whole[lane.get()] = floordiv(lane, make_index(lanes)) * make_index(lanes);
+      g.cond = simplify(substitute(g.cond, whole), context_.bounds());
+    }
+    std::erase_if(guards_, [](const Guard& g) { return is_const(g.cond, 1); });
   }
 
   Stmt build() {

@@ -96,6 +96,7 @@ struct Stage {
   std::vector<int64_t> storage_extent;
   std::vector<StageRead> reads;
   std::vector<LayoutEntry> layout;  // Copy and Pack: what each storage loop means
+  std::vector<int64_t> copy_width;  // and how far the copied region goes in each dimension
 
   int spatial_axes = 0, reduce_axes = 0;  // of the definition; loops [0, both) are its axes
   bool has_own_reduce() const;

@@ -59,10 +59,6 @@ bool writes_only_its_own(const Stmt& s) {
 
 class TailResolver {
  public:
-  TailResolver(const std::vector<Buffer>& filled, int lanes) : lanes_(lanes) {
-    for (const Buffer& b : filled) filled_.insert(b.get());
-  }
-
   Stmt visit_stmt(const Stmt& s) {
     if (const ForNode* loop = s.as<ForNode>()) return visit_for(*loop, s);
     return map_children(
@@ -132,9 +128,12 @@ class TailResolver {
     f.guard = cond;
     for (const auto& [atom, coef] : linear->terms) {
       const InnerLoop* loop = nullptr;
+      Interval range;
       for (const auto& [var, info] : inner) {
-        if (atom.same_as(var)) {
+        int64_t block = 1;
+        if (atom.same_as(var) || is_block_of(atom, var, &block)) {
           loop = &info;
+          range = {info.range.lo / block, info.range.hi / block};
           continue;
         }
         // Inside a division nothing can be said of an inner loop's part.
@@ -146,7 +145,7 @@ class TailResolver {
       }
       f.inner.terms.emplace_back(atom, coef);
       (loop->tile ? f.tiles : f.serial_inside) = true;
-      const Interval r = loop->range;
+      const Interval r = range;
       const bool known = r.lo > -kFar && r.hi < kFar && std::abs(coef) < kFar;
       f.inner_min =
           known && f.inner_min > -kFar ? f.inner_min + std::min(coef * r.lo, coef * r.hi) : -kFar;
@@ -205,6 +204,13 @@ class TailResolver {
     return make_for(loop.var, loop.min, loop.extent, loop.for_kind, body);
   }
 
+  // `atom` is var div block, for a loop variable that is never negative.
+  static bool is_block_of(const Expr& atom, const Expr& var, int64_t* block) {
+    const BinaryNode* b = atom.as<BinaryNode>();
+    return b != nullptr && b->op == BinaryOp::FloorDiv && b->a.same_as(var) &&
+           is_const_int(b->b, block) && *block > 0;
+  }
+
   // All of the body is under conditions on the loop: they become its bounds.
   Stmt clip(const ForNode& loop) {
     const IfNode* branch = loop.body.as<IfNode>();
@@ -218,8 +224,18 @@ class TailResolver {
         continue;
       }
       std::optional<LinearCondition> linear = as_linear_condition(c);
-      const int64_t coef = linear ? linear->coef_of(loop.var) : 0;
-      const Expr rest = coef != 0 ? linear->rest(loop.var) : Expr();
+      int64_t coef = linear ? linear->coef_of(loop.var) : 0;
+      Expr rest = coef != 0 ? linear->rest(loop.var) : Expr();
+      int64_t block = 1;
+      if (coef == 0 && linear) {
+        for (const auto& [atom, c] : linear->terms) {
+          if (c < 0 && is_block_of(atom, loop.var, &block)) {
+            coef = c;
+            rest = linear->rest(atom);
+            break;
+          }
+        }
+      }
       if (coef == 0 || mentions(rest, loop.var)) {
         left.push_back(c);
         continue;
@@ -227,7 +243,9 @@ class TailResolver {
       if (coef > 0) {  // v >= ceil(-rest / coef)
         min = espalier::max(min, floordiv(make_index(coef - 1) - rest, make_index(coef)));
       } else {  // v <= floor(rest / -coef)
-        end = espalier::min(end, floordiv(rest, make_index(-coef)) + make_index(1));
+        // (v div block <= floor(rest / -coef) for whole blocks)
+        end = espalier::min(
+            end, (floordiv(rest, make_index(-coef)) + make_index(1)) * make_index(block));
       }
       clipped = true;
     }
@@ -240,78 +258,6 @@ class TailResolver {
     Stmt result = make_for(loop.var, min, extent, loop.for_kind, body, loop.partition);
     if (!hoisted.empty()) result = make_if(conjunction(hoisted), result);
     return simplify(result, bounds_without(loop.var));
-  }
-
-  // How many lanes more than the condition `inner + partial >= 0` leaves may run: up to whole
-  // vectors, if the condition guards the body of one vectorized loop alone.
-  int64_t spare_lanes(const Found& f, int64_t partial, const Stmt& body) const {
-    if (f.inner.terms.size() != 1 || f.inner.terms[0].second != -1) return 0;
-    const ForNode* loop = nullptr;
-    visit(
-        body,
-        [&](const Stmt& s) {
-          const ForNode* l = s.as<ForNode>();
-          if (l != nullptr && l->var.same_as(f.inner.terms[0].first)) loop = l;
-          return true;
-        },
-        [](const Expr&) { return false; });
-    int64_t whole = 0;
-    if (loop == nullptr || loop->for_kind != ForKind::Vectorized || !is_const(loop->min, 0) ||
-        !is_const_int(loop->extent, &whole)) {
-      return 0;
-    }
-    const IfNode* branch = loop->body.as<IfNode>();
-    if (branch == nullptr || branch->else_case || !equal(branch->cond, f.guard)) return 0;
-    const int64_t n = partial + 1;
-    const int64_t rounded = std::min(whole, (n + lanes_ - 1) / lanes_ * lanes_);
-    return n > 0 && rounded > n && lanes_are_spare(branch->then_case, loop->var, rounded)
-               ? rounded - n
-               : 0;
-  }
-
-  // Lanes [0, extent) of the body touch only elements that exist and that nobody else relies on.
-  bool lanes_are_spare(const Stmt& body, const Var& lane, int64_t extent) const {
-    Bounds all = bounds_;
-    all.set(lane, {0, extent - 1});
-    std::unordered_set<const BufferNode*> written;
-    visit(
-        body,
-        [&](const Stmt& s) {
-          if (const StoreNode* st = s.as<StoreNode>()) written.insert(st->buffer.get());
-          return true;
-        },
-        [](const Expr&) { return false; });
-    bool ok = true;
-    auto within = [&](const Buffer& b, const std::vector<Expr>& indices) {
-      for (size_t d = 0; d < indices.size(); ++d) {
-        const Interval r = all.of(indices[d]);
-        if (r.lo < 0 || r.hi >= b->shape[d]) return false;
-      }
-      return true;
-    };
-    visit(
-        body,
-        [&](const Stmt& s) {
-          if (s.as<ForNode>() != nullptr || s.as<LetNode>() != nullptr ||
-              s.as<IfNode>() != nullptr) {
-            ok = false;
-          }
-          if (const StoreNode* st = s.as<StoreNode>()) {
-            if (st->buffer->scope == BufferScope::Param || !within(st->buffer, st->indices)) {
-              ok = false;
-            }
-          }
-          return ok;
-        },
-        [&](const Expr& e) {
-          const LoadNode* load = e.as<LoadNode>();
-          if (load == nullptr || !mentions(e, lane)) return ok;
-          const bool defined =
-              filled_.count(load->buffer.get()) > 0 || written.count(load->buffer.get()) > 0;
-          if (!defined || !within(load->buffer, load->indices)) ok = false;
-          return ok;
-        });
-    return ok;
   }
 
   // Tiles inside the loop end in the middle of a tile: full tiles first, then the one that is not.
@@ -346,8 +292,8 @@ class TailResolver {
         full = replace_guard(full, f->guard, make_bool(true));
         none = replace_guard(none, f->guard, make_bool(false));
         if (!has_partial) continue;
-        const int64_t room = partial + spare_lanes(*f, partial, loop.body);
-        part = replace_guard(part, f->guard, f->inner.rest({}) + make_index(room) >= make_index(0));
+        part =
+            replace_guard(part, f->guard, f->inner.rest({}) + make_index(partial) >= make_index(0));
       }
       none = simplify(none, bounds_);
       if (writes_only_its_own(none)) none = Stmt();
@@ -463,14 +409,10 @@ class TailResolver {
   }
 
   Bounds bounds_;
-  std::unordered_set<const BufferNode*> filled_;
-  const int lanes_;
 };
 
 }  // namespace
 
-Stmt resolve_tails(const Stmt& s, const std::vector<Buffer>& filled, int lanes) {
-  return TailResolver(filled, lanes).visit_stmt(s);
-}
+Stmt resolve_tails(const Stmt& s) { return TailResolver().visit_stmt(s); }
 
 }  // namespace espalier

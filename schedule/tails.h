@@ -13,10 +13,6 @@ namespace espalier {
 //    conditions that hold there.
 // What cannot be decided this way stays a condition. Expects simplified input, gives simplified
 // output.
-//
-// `filled` are packed copies, whose every element is defined. Lanes past the end of a loop that
-// reads only them, and writes only scratch memory that has room, are computed all the same, up to
-// whole vectors of `lanes`: that spares the masks.
-Stmt resolve_tails(const Stmt& s, const std::vector<Buffer>& filled, int lanes);
+Stmt resolve_tails(const Stmt& s);
 
 }  // namespace espalier

@@ -48,12 +48,13 @@ llvm::Value* float_mod(Builder& b, int lanes, llvm::Value* x, llvm::Value* y) {
   return result;
 }
 
-// max(a,b) = a > b or a != a ? a : b. As two selects, since the inner one is a machine instruction
-// and the outer one folds away where `a` is a number.
+// max(a,b) = a > b or a != a ? a : b, as a > b ? a : (a == a ? b : a). With the selects the other
+// way round LLVM 19's instcombine merges both comparisons, and for a = |x| it then asks x for its
+// sign.
 llvm::Value* float_extremum(Builder& b, BinaryOp op, llvm::Value* x, llvm::Value* y) {
+  llvm::Value* other = b.CreateSelect(b.CreateFCmpORD(x, x), y, x);
   llvm::Value* wins = op == BinaryOp::Max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y);
-  llvm::Value* ordered = b.CreateSelect(wins, x, y);
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, ordered);
+  return b.CreateSelect(wins, x, other);
 }
 
 llvm::Value* float_binary(Builder& b, BinaryOp op, int lanes, llvm::Value* x, llvm::Value* y) {
