@@ -1,5 +1,7 @@
 #include "espalier/codegen/jit.h"
 
+#include <cmath>
+
 #include "espalier/codegen/internal/object.h"
 #include "espalier/codegen/workspace.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
@@ -47,12 +49,20 @@ struct JitCode::Impl {
 
 Result<void> JitCode::Impl::link(llvm::SmallVector<char, 0> object) {
   ESP_TRY(session, make_session());
-  session->setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  // What went wrong is reported here; a failed lookup says only which symbols it left undefined.
+  auto report = std::make_shared<std::string>();
+  session->setErrorReporter([report](llvm::Error error) {
+    if (!report->empty()) *report += "; ";
+    *report += llvm::toString(std::move(error));
+  });
   layer = std::make_unique<ObjectLinkingLayer>(*session);
   JITDylib& dylib = session->createBareJITDylib("kernel");
   llvm::Error defined = dylib.define(
       absoluteSymbols({{session->intern("espalier_parallel_for"), symbol_of(espalier_parallel_for)},
-                       {session->intern("espalier_fmod"), symbol_of(espalier_fmod)}}));
+                       {session->intern("espalier_fmod"), symbol_of(espalier_fmod)},
+                       // What LLVM makes of a clamped half where the machine has none.
+                       {session->intern("fminf"), symbol_of(::fminf)},
+                       {session->intern("fmaxf"), symbol_of(::fmaxf)}}));
   if (defined) return to_error(std::move(defined), "defining the run-time functions");
   auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel",
                                                                 /*RequiresNullTerminator=*/false);
@@ -61,7 +71,11 @@ Result<void> JitCode::Impl::link(llvm::SmallVector<char, 0> object) {
   }
   const auto find = [&](const std::string& name, Entry* entry) -> Result<void> {
     auto symbol = session->lookup({&dylib}, name);
-    if (!symbol) return to_error(symbol.takeError(), "linking " + name);
+    if (!symbol) {
+      Error error = to_error(symbol.takeError(), "linking " + name);
+      if (!report->empty()) error.notes.push_back(*report);
+      return error;
+    }
     *entry = symbol->getAddress().toPtr<Entry>();
     return {};
   };
