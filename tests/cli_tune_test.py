@@ -23,7 +23,7 @@ PROVENANCE = {"default", "sampled", "enumerated", "mutated", "crossed", "descend
 
 
 def lines_of(path):
-    """The records of a file; a torn line may stand anywhere a writer was killed."""
+    """The measurements of the search in a file; a torn line may stand anywhere a writer was killed."""
     records = []
     if not os.path.exists(path):
         return records
@@ -33,7 +33,7 @@ def lines_of(path):
                 records.append(json.loads(line))
             except ValueError:
                 pass
-    return records
+    return [r for r in records if not r.get("final")]
 
 
 class Tune(CliTest):
