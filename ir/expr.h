@@ -98,7 +98,9 @@ class Expr : public Ref<const ExprNode> {
  public:
   using Ref<const ExprNode>::Ref;
   Expr() = default;
-  Expr(Ref<const ExprNode> r) : Ref<const ExprNode>(std::move(r)) {}
+  // Of exactly this type, or an Expr would be made of a Var in two ways.
+  template <std::same_as<Ref<const ExprNode>> R>
+  Expr(R r) : Ref<const ExprNode>(std::move(r)) {}
   // Numbers convert: integers to i64 constants, float and double to f32 and f64 ones. A bool does
   // not (see make_bool), so that `e && flag` asks whether e is empty.
   template <class T>
