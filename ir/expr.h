@@ -28,12 +28,13 @@ enum class ExprKind : uint8_t {
   Reinterpret,  // same bits, other type of the same width
   Unary,
   Binary,
-  Fma,        // a*b + c rounded once (floating point only)
-  Select,     // condition ? a : b; only the chosen side's reads happen
-  Read,       // definition level: an element of a tensor
-  Reduce,     // definition level: only as the whole body of a compute
-  Load,       // loop level: an element (or lanes) of a buffer
-  Ramp,       // base, base+stride, ... (lanes of them)
+  Fma,     // a*b + c rounded once (floating point only)
+  Select,  // condition ? a : b; only the chosen side's reads happen. A vector condition picks lane
+           // by lane from both sides: their reads must be safe by themselves (predicates)
+  Read,    // definition level: an element of a tensor
+  Reduce,  // definition level: only as the whole body of a compute
+  Load,    // loop level: an element (or lanes) of a buffer
+  Ramp,    // base, base+stride, ... (lanes of them)
   Broadcast,  // one value in all lanes
   LaneReduce  // lanes of a vector combined into a scalar, in a fixed pairwise tree
 };

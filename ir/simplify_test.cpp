@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "espalier/ir/tensor.h"
+
 namespace espalier {
 namespace {
 
@@ -193,6 +195,14 @@ TEST_F(Simplify, FloatsAreLeftAlone) {
   EXPECT_TRUE(simplify(e, b).same_as(e));
   EXPECT_EQ(text(logical_not(f < 1.0f)), "!(f < 1.0f32)");
   EXPECT_EQ(text(f * (make_float(DType::F32, 2) + 1.0f)), "f * 3.0f32");
+}
+
+TEST_F(Simplify, ReductionsKnowTheirAxesAndTerms) {
+  Tensor t = placeholder("T", {32, 8});
+  Axis r = reduce_axis("r", 8);
+  EXPECT_EQ(text(sum(t(i, floordiv(r, 8) * 3 + r), r)), "sum[r: 8](T[i, r])");
+  EXPECT_EQ(text(sum(select(r < 3, t(i, r), 1.0f), r, r < 3)), "sum[r: 8](T[i, r], where=r < 3)");
+  EXPECT_EQ(text(sum(t(i, r), r, r < 8)), "sum[r: 8](T[i, r])");
 }
 
 TEST_F(Simplify, VectorsAreRampsWherePossible) {
