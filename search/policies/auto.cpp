@@ -7,6 +7,8 @@
 namespace espalier {
 namespace {
 
+constexpr int kLookFirst = 6, kLookAtAll = 48;
+
 class AutoPolicy final : public SearchPolicy {
  public:
   std::string_view name() const override { return "auto"; }
@@ -14,9 +16,15 @@ class AutoPolicy final : public SearchPolicy {
   std::vector<Proposal> propose(const SearchContext& context, int n) override {
     std::vector<Proposal> proposals;
     std::unordered_set<uint64_t> taken;
-    // A fifth of the run looks around: every other candidate is the default with one structural
-    // decision changed, the others are drawn, ever further away from what the rules prefer.
-    const int around = context.trials > 0 ? std::clamp(context.trials / 5, 6, 48) : 32;
+    // First, and then with every fourth candidate for a while, it looks around: in turn the default
+    // with one structural decision changed, and a draw, ever further away from what the rules
+    // prefer. How many trials there will be does not matter, so that a longer run continues a
+    // shorter one.
+    int around = 0;
+    for (int i = 0; i < n; ++i, ++proposed_) {
+      const int looked = looked_ + around;
+      if (looked < kLookFirst || (looked < kLookAtAll && proposed_ % 4 == 0)) ++around;
+    }
     if (!listed_) {
       const Candidate start = context.space.preferred()->candidate();
       const std::vector<Candidate> near = structure_neighbours(context.space, start);
@@ -24,7 +32,7 @@ class AutoPolicy final : public SearchPolicy {
       start_hash_ = start.hash();
       listed_ = true;
     }
-    while (looked_ < around && static_cast<int>(proposals.size()) < n) {
+    for (; around > 0; --around) {
       ++looked_;
       if (looked_ % 2 == 1 && take_variant(context, &taken, &proposals)) continue;
       append(draw(context, 1, &taken), &proposals);
@@ -82,7 +90,7 @@ class AutoPolicy final : public SearchPolicy {
   bool listed_ = false;
   uint64_t start_hash_ = 0;
   std::deque<Candidate> variants_;
-  int looked_ = 0;
+  int proposed_ = 0, looked_ = 0;
   int since_draw_ = 0;
 };
 
