@@ -164,12 +164,15 @@ int Tuner::next_batch() const {
   return std::max(n, 0);
 }
 
+// The first n of a whole batch, which is asked for even where the budget has room for less: a run
+// with a larger budget then goes through the same proposals and finds them in the records.
 std::vector<Proposal> Tuner::ask_policy(int n) {
   const double before = clock_();
   std::vector<Proposal> fresh;
   // A policy that repeats itself is asked again a few times, then taken to be at its end.
   for (int attempt = 0; attempt < 3 && fresh.empty(); ++attempt) {
-    for (Proposal& p : policy_.policy->propose(context(), n)) {
+    for (Proposal& p : policy_.policy->propose(context(), options_.batch)) {
+      if (static_cast<int>(fresh.size()) == n) break;
       if (history_.propose(p.candidate.hash())) fresh.push_back(std::move(p));
     }
   }
@@ -462,8 +465,7 @@ Result<std::vector<Proposal>> propose(const Task& task, int n, const TuneOptions
     const size_t before = proposals.size();
     const SearchContext context{space, Rng(options.seed), history, options.search_threads,
                                 options.trials};
-    const int ask = std::min(options.batch, n - static_cast<int>(before));
-    for (Proposal& p : policy.policy->propose(context, ask)) add(std::move(p));
+    for (Proposal& p : policy.policy->propose(context, options.batch)) add(std::move(p));
     if (proposals.size() == before) break;
   }
   return proposals;

@@ -192,6 +192,12 @@ class Interrupted(CliTest):
         self.assertEqual(again["trials"], first["trials"])
         self.assertIn(again["record"]["candidate"], [r["candidate"] for r in lines_of(path)])
 
+    def test_a_longer_run_continues_a_shorter_one(self):
+        path = self.path("r")
+        for trials in (1, 6, 11, 30):
+            self.good(*self.ARGS, "--trials", str(trials), "--records", path)
+            self.assertEqual([r["trial"] for r in lines_of(path)], list(range(trials)))
+
     def test_another_seed_or_policy_takes_nothing_from_the_file(self):
         path = self.path("r")
         self.good(*self.ARGS, "--trials", "4", "--records", path)
