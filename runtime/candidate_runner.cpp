@@ -50,6 +50,7 @@ Result<CandidateRunner> CandidateRunner::make(Task task, std::span<const ArrayVi
     all.emplace_back(nullptr, tensor->dtype, tensor->shape);
   }
   std::vector<int64_t> bytes;
+  bytes.reserve(all.size());
   for (const ArrayView& array : all) bytes.push_back(array.elements() * bytes_of(array.dtype));
   ESP_TRY(runner.arena_, ArrayArena::make(bytes));
 
@@ -231,6 +232,7 @@ Result<std::vector<std::vector<double>>> CandidateRunner::interleave(
     prepared.push_back(std::move(one));
   }
   std::vector<std::function<void()>> calls;
+  calls.reserve(prepared.size());
   for (Prepared& one : prepared) calls.emplace_back([&one] { one.call(); });
   std::vector<CallTimer> timers;
   for (const std::function<void()>& call : calls) {
