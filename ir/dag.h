@@ -57,9 +57,9 @@ class ComputeDag {
   // Checks the definitions reachable from `outputs` and orders them: every tensor once, producers
   // before consumers, in the order of a depth-first walk. Errors name the tensor: poisoned
   // expressions, reads with the wrong rank or a non-integer index, reductions not at the top of a
-  // body, extents negative or with more than 2^62 bytes in all, affine indices that provably leave
-  // the producer outside of any select or `where` condition, duplicate outputs, an output that is
-  // a placeholder.
+  // body, expressions too deep or too large (ir/definition.h), extents negative or with more than
+  // 2^62 bytes in all, reads that may leave their tensor outside of any select or `where`
+  // (ir/access.h), duplicate outputs, an output that is a placeholder.
   static Result<ComputeDag> make(std::vector<Tensor> outputs);
 
   const std::vector<StageInfo>& stages() const { return impl_->stages; }
@@ -87,9 +87,15 @@ class ComputeDag {
 // Text that parses back to an equal DAG (same hash), one tensor a line:
 //   A = placeholder f32[512, 512]
 //   W = constant f32[512, 512]
+//   X = placeholder i64[8] in [0, 100)                           the range of its values
 //   C[i: 512, j: 512] = sum[k: 512](A[i, k] * W[k, j])
+//   P[i: 512] = max[k: 3](A[i + k - 1, 0], where=i + k >= 1 && i + k < 513)
 //   R[i: 512, j: 512] = max(C[i, j], 0.0f32)
 //   return R
+// Expressions are those of ir/print.cpp and ir/expr_parse.h. Reductions that must keep their order
+// are `ordered sum[...](...)`; custom combiners stand before the tensors:
+//   combiner minus(a: f32, b: f32) = a - b, identity=0.0f32
+// Names that are no identifiers or not unique are changed.
 std::string to_string(const ComputeDag& dag);
 Result<ComputeDag> parse_dag(std::string_view text);
 

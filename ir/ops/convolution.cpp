@@ -2,6 +2,7 @@
 // groups, and depthwise ones. Channels come last; weights are [k..., ci/g, co], depthwise ones
 // [kh, kw, c, mult]. Terms in the padding are absent.
 #include "espalier/ir/ops/window.h"
+#include "espalier/support/number.h"
 
 namespace espalier::ops {
 namespace {
@@ -73,8 +74,10 @@ Result<Tensor> build(const Args& args, const Dims& dims) {
 
 Result<Tensor> build_depthwise(const Args& args, const Dims& dims) {
   const int64_t c = args.integer("c"), mult = args.integer("mult");
+  const auto channels = checked_mul(c, mult);
+  if (!channels) return args.error("'mult=", mult, "': there would be too many channels");
   ESP_TRY(Nest nest, make_nest(args, dims));
-  const Axis out{Var("c"), c * mult};
+  const Axis out{Var("c"), *channels};
   const Expr channel = mult == 1 ? Expr(out) : floordiv(out, mult);
   const Expr which = mult == 1 ? Expr(0) : floormod(out, mult);
   nest.input_shape.push_back(c);

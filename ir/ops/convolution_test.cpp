@@ -107,6 +107,8 @@ TEST(ConvolutionOp, NoConditionWithoutPadding) {
 }
 
 TEST(ConvolutionErrors, ImpossibleShapes) {
+  EXPECT_THAT(workload_error("depthwise_conv2d:n=1,h=3,w=3,c=1099511627776,k=1,mult=1099511627776"),
+              HasSubstr("too many channels"));
   EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=6,p=1"),
               AllOf(HasSubstr("kh=6"), HasSubstr("h=3")));
   EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=2,d=3"), HasSubstr("dilation 3"));
