@@ -15,7 +15,7 @@ struct Fit {
 
   // Of equally good ones the older.
   auto rank() const {
-    return std::make_tuple(level, !same_threads, record->result.time_us, record);
+    return std::make_tuple(level, !same_threads, !record->final, record->result.time_us, record);
   }
 };
 

@@ -59,6 +59,16 @@ TEST(Lookup, TheFastestExactRecordWins) {
   EXPECT_EQ(lookup.state.trace().size(), 1u);
 }
 
+TEST(Lookup, TheWinnerOfAFinalComparisonGoesBeforeALuckyTime) {
+  const Task task = small_task();
+  TuningRecord winner = record_of(task, 2, "Y: split i by 4\n");
+  winner.final = true;
+  Database database;
+  const Lookup lookup = found({record_of(task, 1), winner}, task, database);
+  ASSERT_NE(lookup.record, nullptr);
+  EXPECT_TRUE(lookup.record->final);
+}
+
 TEST(Lookup, RecordsThatFailedOrWereNotVerifiedDoNotCount) {
   const Task task = small_task();
   TuningRecord failed = record_of(task, 1), unverified = record_of(task, 1);

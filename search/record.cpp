@@ -123,6 +123,7 @@ Result<TuningRecord> record_from_json(const Json& json) {
     return make_error(ErrorCode::Parse, "'provenance': unknown kind '", provenance, "'");
   }
   record.provenance = *known;
+  record.final = json.bool_or("final", false);
   if (json.contains("parent")) {
     ESP_TRY(record.parent, hash_from_json(json, "parent"));
   }
@@ -180,6 +181,7 @@ std::string to_json_line(const TuningRecord& record) {
       .set("status", name_of(result.status))
       .set("time_us", result.time_us)
       .set("times_us", result.times_us);
+  if (record.final) json.set("final", true);
   if (result.abandoned) json.set("abandoned", true);
   json.set("verified", record.verified)
       .set("max_error", result.max_error)
@@ -210,6 +212,11 @@ Result<TuningRecord> parse_record(std::string_view line) {
                       ": use the program that wrote it, or another file");
   }
   return record_from_json(json);
+}
+
+bool is_preferred(const TuningRecord& a, const TuningRecord& b) {
+  if (a.final != b.final) return a.final;
+  return a.result.time_us < b.result.time_us;
 }
 
 }  // namespace espalier

@@ -47,7 +47,14 @@ struct TuningRecord {
 
   MeasureResult result;
   bool verified = false;  // the result was compared with the reference and was within its bound
+  // The times are those of the comparison at the end of a run, round by round among the leaders,
+  // and this candidate won it. Its trial has a record of its own.
+  bool final = false;
 };
+
+// Whether `a` is the one to take of two usable records of a task: the winner of a final comparison
+// before one that was timed by itself, then the faster.
+bool is_preferred(const TuningRecord& a, const TuningRecord& b);
 
 // The version of the lines written and the only one read.
 inline constexpr int kRecordVersion = 1;

@@ -72,9 +72,10 @@ Result<RewriteReport> prune_records(const std::string& path, size_t keep) {
   }
   std::vector<bool> kept(db.records().size(), false);
   auto keep_fastest = [&](std::vector<size_t>& of_task, size_t count) {
-    auto time = [&](size_t r) { return db.records()[r].result.time_us; };
-    std::sort(of_task.begin(), of_task.end(),
-              [&](size_t a, size_t b) { return std::pair(time(a), a) < std::pair(time(b), b); });
+    std::sort(of_task.begin(), of_task.end(), [&](size_t a, size_t b) {
+      const TuningRecord &x = db.records()[a], &y = db.records()[b];
+      return is_preferred(x, y) || (!is_preferred(y, x) && a < b);
+    });
     for (size_t i = 0; i < std::min(count, of_task.size()); ++i) kept[of_task[i]] = true;
   };
   for (auto& [key, of_task] : by_task) keep_fastest(of_task, keep);
@@ -97,11 +98,11 @@ std::vector<TaskSummary> summarize(const Database& database) {
     const auto [it, fresh] = index.emplace(task_key(r), summaries.size());
     if (fresh) summaries.push_back({.any = &r});
     TaskSummary& s = summaries[it->second];
-    ++s.records;
+    if (!r.final) ++s.records;
     if (!r.result.ok()) ++s.failed;
     if (!is_usable(r)) continue;
     auto take_faster = [&r](const TuningRecord*& so_far) {
-      if (so_far == nullptr || r.result.time_us < so_far->result.time_us) so_far = &r;
+      if (so_far == nullptr || is_preferred(r, *so_far)) so_far = &r;
     };
     take_faster(s.best);
     if (r.provenance == Provenance::Default) take_faster(s.initial);

@@ -32,7 +32,7 @@ void Descent::choose_centre(const SearchContext& context) {
     return;
   }
   if (!centre_ || centre_us_ == 0 || best->result.time_us < centre_us_ * kGain) {
-    if (best->hash == centre_hash_) {
+    if (centre_ && best->hash == centre_hash_) {
       centre_us_ = best->result.time_us;
     } else {
       move_to(best->proposal.candidate, best->result.time_us);
