@@ -54,13 +54,13 @@ std::optional<Sum> reduce(const Sum& n, int64_t divisor, Sum* quotient) {
 }
 
 struct DivAtom {
-  const BinaryNode* node = nullptr;  // x op divisor, divisor a constant > 0
+  const BinaryNode* node = nullptr;  // x op divisor, divisor a constant > 1
   int64_t divisor = 0;
 };
 DivAtom as_division(const Expr& e, BinaryOp op) {
   DivAtom d;
   const auto* n = e ? e.as<BinaryNode>() : nullptr;
-  if (n != nullptr && n->op == op && is_const_int(n->b, &d.divisor) && d.divisor > 0) d.node = n;
+  if (n != nullptr && n->op == op && is_const_int(n->b, &d.divisor) && d.divisor > 1) d.node = n;
   return d;
 }
 

@@ -111,8 +111,8 @@ Simplifier::Value Simplifier::decide(const Expr& e, BinaryOp op, const BinaryNod
   if (zero.is_point()) return truth(zero.lo != 0);
   if (has_smallest(d)) return compare(n.op, a, b);
 
-  Below below{d, -Int128{d.constant()} + (op == Le ? 1 : 0)};
-  below.terms.add_constant(-d.constant());
+  Below below{d.part(1, [](const Term&) { return true; }),
+              -Int128{d.constant()} + (op == Le ? 1 : 0)};
   const bool ordered = op == Lt || op == Le;
   if (ordered) {
     tighten(below);
