@@ -11,7 +11,8 @@ namespace espalier {
 
 // Each runs the passes first. The functions `main` and, when there is something to pack, `pack` are
 // defined under their names, as JitCode::Entry describes; they refer to espalier_parallel_for and
-// espalier_fmod at most. Errors: an architecture that LLVM cannot generate code for.
+// espalier_fmod at most (x86 without FMA or SSE4.1 also to the C library's fma, floor, ...).
+// Errors: an architecture that LLVM cannot generate code for.
 
 // LLVM IR; `optimized`: after LLVM's passes, as it goes into machine code.
 Result<std::string> emit_llvm_ir(const LoweredKernel& lowered, const Target& target,

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <cmath>
+
 #include "espalier/codegen/internal/object.h"
 #include "espalier/codegen/workspace.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
@@ -27,9 +29,31 @@ Result<std::unique_ptr<ExecutionSession>> make_session() {
   return std::make_unique<ExecutionSession>(std::move(*control));
 }
 
-template <class F>
-ExecutorSymbolDef symbol_of(F* function) {
-  return {ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+// What code may call: the run-time part, and the C library for exact operations that a machine has
+// no instruction for.
+SymbolMap symbols_of_runtime(ExecutionSession& session) {
+  SymbolMap symbols;
+  const auto add = [&](const char* name, auto* function) {
+    symbols[session.intern(name)] = {ExecutorAddr::fromPtr(function),
+                                     llvm::JITSymbolFlags::Exported};
+  };
+  add("espalier_parallel_for", espalier_parallel_for);
+  add("espalier_fmod", espalier_fmod);
+  using F32 = float(float);
+  using F64 = double(double);
+  add("fmaf", static_cast<float (*)(float, float, float)>(std::fma));
+  add("fma", static_cast<double (*)(double, double, double)>(std::fma));
+  add("floorf", static_cast<F32*>(std::floor));
+  add("floor", static_cast<F64*>(std::floor));
+  add("ceilf", static_cast<F32*>(std::ceil));
+  add("ceil", static_cast<F64*>(std::ceil));
+  // What LLVM makes of a clamped half.
+  add("fminf", static_cast<float (*)(float, float)>(std::fmin));
+  add("fmaxf", static_cast<float (*)(float, float)>(std::fmax));
+  // In the default rounding mode, the only one that code is made for, these round ties to even.
+  add("roundevenf", static_cast<F32*>(std::nearbyint));
+  add("roundeven", static_cast<F64*>(std::nearbyint));
+  return symbols;
 }
 
 }  // namespace
@@ -57,12 +81,7 @@ Result<void> JitCode::Impl::link(llvm::SmallVector<char, 0> object) {
   });
   layer = std::make_unique<ObjectLinkingLayer>(*session);
   JITDylib& dylib = session->createBareJITDylib("kernel");
-  llvm::Error defined = dylib.define(
-      absoluteSymbols({{session->intern("espalier_parallel_for"), symbol_of(espalier_parallel_for)},
-                       {session->intern("espalier_fmod"), symbol_of(espalier_fmod)},
-                       // What LLVM makes of a clamped half where the machine has none.
-                       {session->intern("fminf"), symbol_of(::fminf)},
-                       {session->intern("fmaxf"), symbol_of(::fmaxf)}}));
+  llvm::Error defined = dylib.define(absoluteSymbols(symbols_of_runtime(*session)));
   if (defined) return to_error(std::move(defined), "defining the run-time functions");
   auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel",
                                                                 /*RequiresNullTerminator=*/false);
@@ -88,9 +107,11 @@ Result<JitCode> JitCode::compile(const LoweredKernel& lowered, const Target& tar
                                  CompileStats* stats) {
   CompileStats unused;
   CompileStats& s = stats != nullptr ? *stats : unused;
-  if (!target.runs_on(host_target())) {
+  // Asking the processor is slow under a hypervisor, and the answer never changes.
+  static const Target machine = host_target();
+  if (!target.runs_on(machine)) {
     return make_error(ErrorCode::Unsupported, "code for the target \"", to_string(target),
-                      "\" cannot run on this machine (\"", to_string(host_target()),
+                      "\" cannot run on this machine (\"", to_string(machine),
                       "\"): export it as an object file instead");
   }
   internal::Stopwatch watch;

@@ -5,8 +5,10 @@
 #include "espalier/codegen/expand_math.h"
 #include "espalier/codegen/flatten.h"
 #include "espalier/codegen/form_fma.h"
+#include "espalier/codegen/hoist_offsets.h"
 #include "espalier/codegen/predicate_loads.h"
 #include "espalier/codegen/unroll.h"
+#include "espalier/codegen/unswitch.h"
 #include "espalier/codegen/vectorize.h"
 #include "espalier/ir/simplify.h"
 
@@ -43,7 +45,10 @@ LoweredFunc run_passes(const LoweredFunc& func, const Target& target, PassLog* l
   p.run("vectorize", [&](const Stmt& s) { return vectorize(s, target); });
   p.run("flatten", [](const Stmt& s) { return flatten(s); });
   p.run("expand_math", [](const Stmt& s) { return expand_math(s); });
-  p.run("form_fma", [](const Stmt& s) { return form_fma(s); });
+  const bool has_fma = target.arch != "x86_64" || target.has("fma") || target.has("avx512f");
+  if (has_fma) p.run("form_fma", [](const Stmt& s) { return form_fma(s); });
+  p.run("unswitch", [](const Stmt& s) { return unswitch(s); });
+  p.run("hoist_offsets", [](const Stmt& s) { return hoist_offsets(s); });
   return p.take();
 }
 

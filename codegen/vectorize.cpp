@@ -111,13 +111,15 @@ class Vectorizer {
 
  private:
   Stmt vector_loop(const ForNode& n, const Stmt& original) {
-    int64_t extent;
-    if (!is_const_int(n.extent, &extent)) return {};
-    if (extent <= 0) return make_block({});
     const Stmt body = inline_index_lets(original, n.var);
     const Traits traits = TraitsFinder().run(body);
     const int lanes = target_.lanes(traits.widest);
+    int64_t extent;
+    const bool constant = is_const_int(n.extent, &extent);
+    if (!constant) extent = bounds_.of(n.extent).hi;
+    if (extent <= 0) return make_block({});
     if (lanes < 2 || !independent(n, body, extent)) return {};
+    if (!constant) return loop_of_any_extent(n, body, lanes);
 
     const int64_t whole = extent / lanes, rest = extent % lanes;
     const bool straight = traits.uses_registers ||
@@ -139,6 +141,32 @@ class Vectorizer {
     return add_rest(&parts, n, body, n.min + Expr(whole * lanes), static_cast<int>(rest), traits)
                ? make_block(std::move(parts))
                : Stmt{};
+  }
+
+  // Whole vectors, then one under a mask where stores under masks are cheap, else single
+  // iterations.
+  Stmt loop_of_any_extent(const ForNode& n, const Stmt& body, int lanes) {
+    const Expr extent = simplify(max(n.extent, make_index(0)), bounds_);
+    const Expr whole = simplify(floordiv(extent, lanes), bounds_);
+    const Expr first = simplify(n.min + whole * Expr(lanes), bounds_);
+    const Expr rest = simplify(extent - whole * Expr(lanes), bounds_);
+    std::vector<Stmt> parts;
+    const Var chunk(n.var.name() + ".v");
+    bounds_.set(chunk, loop_range(make_index(0), whole, bounds_));
+    std::vector<Stmt> inside;
+    const bool done = add_block(&inside, n, body, n.min + chunk * Expr(lanes), lanes, lanes);
+    bounds_.erase(chunk);
+    if (!done) return {};
+    parts.push_back(make_for(chunk, 0, whole, ForKind::Serial, make_block(std::move(inside))));
+    if (target_.has("avx512f") && target_.has("avx512vl")) {
+      std::vector<Stmt> last;
+      const Stmt guarded = make_if(n.var < first + rest, body);
+      if (!add_block(&last, n, guarded, first, lanes, lanes)) return {};
+      parts.push_back(make_if(rest > Expr(0), make_block(std::move(last))));
+    } else {
+      parts.push_back(make_for(n.var, first, rest, ForKind::Serial, body));
+    }
+    return make_block(std::move(parts));
   }
 
   bool independent(const ForNode& n, const Stmt& body, int64_t extent) {
@@ -186,7 +214,7 @@ bool has_masked_loads(const Target& target, int element_bytes) {
   if (target.has("avx512f") && target.has("avx512vl")) {
     return element_bytes >= 4 || target.has("avx512bw");
   }
-  return element_bytes >= 4 && target.has("avx");
+  return element_bytes >= 4 && (target.has("avx") || target.has("avx2"));
 }
 
 Stmt vectorize(const Stmt& s, const Target& target) { return Vectorizer(target).run(s); }

@@ -5,7 +5,7 @@
 
 namespace espalier {
 
-// Turns Vectorized loops of constant extent into vector code. A vector has as many lanes as the
+// Turns Vectorized loops into vector code. A vector has as many lanes as the
 // target's vectors hold of the widest data type in the body. Whole vectors come first: straight
 // code when they are few, else a serial loop. The rest is one narrower vector where its length is a
 // power of two or the target loads under a mask, and falling powers of two otherwise.

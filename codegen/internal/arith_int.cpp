@@ -48,7 +48,7 @@ llvm::Value* emit_int_division(Builder& b, BinaryOp op, Type t, llvm::Value* x, 
   const llvm::APInt* c = constant_divisor(y);
   if (c != nullptr && c->isZero()) return zero;
   if (c != nullptr && sgn && c->isAllOnes()) return wants_quotient ? b.CreateNeg(x) : zero;
-  if (c != nullptr && c->isPowerOf2() && (floors || !sgn)) {
+  if (c != nullptr && c->isPowerOf2() && (sgn ? floors && !c->isNegative() : true)) {
     return wants_quotient ? (sgn ? b.CreateAShr(x, int_constant(type, c->logBase2()))
                                  : b.CreateLShr(x, int_constant(type, c->logBase2())))
                           : b.CreateAnd(x, llvm::ConstantInt::get(type, *c - 1));

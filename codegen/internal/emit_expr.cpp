@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "espalier/codegen/internal/arith.h"
 #include "espalier/codegen/internal/emitter.h"
 #include "espalier/support/check.h"
 #include "espalier/support/half.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace espalier::internal {
 
@@ -43,6 +47,33 @@ llvm::Value* FunctionEmitter::emit_ramp(llvm::Value* base, int64_t stride, int l
   return b_.CreateAdd(splat(b_, base, lanes), llvm::ConstantVector::get(steps));
 }
 
+// A comparison of lane numbers with one bound, in i32 rather than i64, which would take two vectors
+// where the data take one: the bound is first brought next to the lanes' range. Null when `n` is no
+// such thing.
+llvm::Value* FunctionEmitter::emit_lane_compare(const BinaryNode& n) {
+  if (!is_comparison(n.op) || n.a.type().dtype != DType::I64) return nullptr;
+  const auto* ramp = n.a.as<RampNode>();
+  const bool swapped = ramp == nullptr;
+  if (swapped) ramp = n.b.as<RampNode>();
+  const auto* bound = (swapped ? n.a : n.b).as<BroadcastNode>();
+  constexpr int64_t kSmall = 1 << 20;
+  int64_t base;
+  if (ramp == nullptr || bound == nullptr || !is_const_int(ramp->base, &base)) return nullptr;
+  if (std::abs(base) > kSmall || std::abs(ramp->stride) > kSmall) return nullptr;
+  const int lanes = ramp->type.lanes;
+  const int64_t last = base + ramp->stride * (lanes - 1);
+  const int64_t below = std::min(base, last) - 1, above = std::max(base, last) + 1;
+  llvm::Value* near = emit(bound->value);
+  near =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, near, int_constant(near->getType(), below));
+  near =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, near, int_constant(near->getType(), above));
+  near = splat(b_, b_.CreateTrunc(near, b_.getInt32Ty()), lanes);
+  llvm::Value* lane = emit_ramp(int_constant(b_.getInt32Ty(), base), ramp->stride, lanes);
+  const Type t(DType::I32, lanes);
+  return swapped ? emit_binary(b_, n.op, t, near, lane) : emit_binary(b_, n.op, t, lane, near);
+}
+
 FunctionEmitter::Emitted FunctionEmitter::emit_node(const Expr& e) {
   const Type t = e.type();
   switch (e.kind()) {
@@ -62,6 +93,7 @@ FunctionEmitter::Emitted FunctionEmitter::emit_node(const Expr& e) {
     }
     case ExprKind::Binary: {
       const auto* n = e.as<BinaryNode>();
+      if (llvm::Value* v = emit_lane_compare(*n)) return {v, false};
       const Emitted x = emit_memoized(n->a), y = emit_memoized(n->b);
       return {emit_binary(b_, n->op, n->a.type(), x.value, y.value), x.pure && y.pure};
     }

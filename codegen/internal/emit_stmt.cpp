@@ -9,6 +9,7 @@ namespace espalier::internal {
 
 FunctionEmitter::FunctionEmitter(ModuleState& state, llvm::Function* function)
     : state_(state), function_(function), b_(state.module.getContext()) {
+  b_.has_f16_conversions = state.traits.f16_conversions;
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
   pure_.emplace_back();
 }

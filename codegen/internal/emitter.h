@@ -20,6 +20,7 @@ struct TargetTraits {
   bool masked_stores = false;
   // Loads under a mask are one instruction, for elements of at least this many bytes; 0: never.
   int masked_load_bytes = 0;
+  bool f16_conversions = false;  // has instructions for them
   bool is_x86 = false;
 };
 
@@ -66,6 +67,7 @@ class FunctionEmitter {
   Emitted emit_node(const Expr& e);
   llvm::Value* emit_constant(const ConstNode& c);
   llvm::Value* emit_ramp(llvm::Value* base, int64_t stride, int lanes);
+  llvm::Value* emit_lane_compare(const BinaryNode& n);
 
   // Memory (emit_memory.cpp).
   struct Mask {

@@ -35,9 +35,10 @@ TargetTraits traits_of(const Target& target) {
   traits.is_x86 = target.arch == "x86_64";
   const bool avx512 = target.has("avx512f") && target.has("avx512vl");
   traits.masked_stores = avx512;
+  traits.f16_conversions = !traits.is_x86 || avx512 || target.has("f16c");
   if (avx512) {
     traits.masked_load_bytes = target.has("avx512bw") ? 1 : 4;
-  } else if (target.has("avx")) {
+  } else if (target.has("avx") || target.has("avx2")) {
     traits.masked_load_bytes = 4;
   }
   return traits;

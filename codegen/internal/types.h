@@ -10,7 +10,12 @@
 
 namespace espalier::internal {
 
-using Builder = llvm::IRBuilder<>;
+// An instruction builder that knows what the machine has.
+class Builder : public llvm::IRBuilder<> {
+ public:
+  using llvm::IRBuilder<>::IRBuilder;
+  bool has_f16_conversions = true;  // else they are integer arithmetic
+};
 
 llvm::Type* value_type(llvm::LLVMContext& ctx, Type t);
 llvm::Type* memory_type(llvm::LLVMContext& ctx, Type t);
