@@ -292,7 +292,9 @@ void LowerContext::add_guard(std::vector<Guard>& out, StageId s, Expr cond, cons
     auto it = loop_of_var_.find(e.get());
     if (it == loop_of_var_.end()) return true;
     const auto [owner, l] = it->second;
-    if (stage(owner).loops[static_cast<size_t>(l)].reduce) g.reduce = true;
+    // (reductions of other definitions around it decide nothing about its terms)
+    const bool same = stage(owner).op == stage(s).op;
+    if (same && stage(owner).loops[static_cast<size_t>(l)].reduce) g.reduce = true;
     if (owner != s) return true;
     auto at = std::find(order.begin(), order.end(), l);
     g.position = std::max(g.position, static_cast<int>(at - order.begin()));
