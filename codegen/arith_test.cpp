@@ -141,7 +141,7 @@ void check(DType t, const std::vector<Case>& cases, const Target& target, ForKin
 
 void check_everywhere(DType t, const std::vector<Case>& cases) {
   if (cases.empty()) return;
-  for (const Target& target : {test::avx512(), test::avx2()}) {
+  for (const Target& target : {test::avx512(), test::avx2(), test::sse()}) {
     if (!target.runs_on(host_target())) continue;
     for (const ForKind kind : {ForKind::Serial, ForKind::Vectorized}) {
       check(t, cases, target, kind);

@@ -98,8 +98,8 @@ class Tuner {
   RunKey key_;
   Database database_;
   std::unordered_map<std::string, size_t> answers_;  // trace text -> record of the same run
-  bool has_final_ = false;  // that run was finished before
-  bool measured_ = false;   // and something more was measured now
+  bool has_final_ = false;                           // that run was finished before
+  bool measured_ = false;                            // and something more was measured now
   History history_;
   std::vector<int> trial_of_;  // by observation
   double batch_seconds_ = 0;   // of the last batch, a candidate

@@ -8,7 +8,7 @@ namespace espalier {
 namespace {
 
 constexpr uint64_t kSeed = 20260;
-constexpr int64_t kCases = 525;
+constexpr int64_t kCases = 1600;
 constexpr int kParts = 4;
 constexpr int64_t kLeastRuns = 20;  // of each step under each kind of tail, over all parts
 

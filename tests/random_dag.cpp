@@ -7,8 +7,8 @@
 namespace espalier {
 namespace {
 
-Value first_stage(StageWriter& w, Rng& rng, bool absent) {
-  switch (absent ? 3 + rng.below(6) : rng.below(12)) {
+Value first_stage(StageWriter& w, Rng& rng) {
+  switch (rng.below(12)) {
     case 0:
     case 1:
     case 2: return w.matmul();
@@ -21,6 +21,17 @@ Value first_stage(StageWriter& w, Rng& rng, bool absent) {
     case 9: return w.reduction(w.fresh());
     case 10: return w.softmax(w.fresh());
     default: return w.elementwise(w.fresh());
+  }
+}
+
+// One that mostly leaves out terms.
+Value padded_stage(StageWriter& w, Rng& rng) {
+  switch (rng.below(6)) {
+    case 0:
+    case 1: return w.convolution();
+    case 2: return w.depthwise();
+    case 3: return w.transposed_convolution();
+    default: return w.pool(w.elementwise(w.fresh()));
   }
 }
 
@@ -44,7 +55,7 @@ Value next_stage(StageWriter& w, Rng& rng, const Value& a) {
 
 RandomDag random_dag(Rng& rng, int64_t work, bool absent) {
   StageWriter w(rng, work);
-  Value last = first_stage(w, rng, absent);
+  Value last = absent ? padded_stage(w, rng) : first_stage(w, rng);
   const int64_t more = rng.chance(0.2) ? 0 : rng.range(1, 3);
   for (int64_t i = 0; i < more; ++i) {
     // Sometimes a sibling of what came last: a shared producer with several consumers.

@@ -19,7 +19,8 @@ class Drawer {
     // Stages are moved before they are changed.
     const bool moves = options_.focus == of<ComputeAtStep>() ||
                        options_.focus == of<InlineStep>() ||
-                       options_.focus == of<ComputeRootStep>();
+                       options_.focus == of<ComputeRootStep>() ||
+                       options_.focus == of<RfactorStep>() || options_.focus == of<PadStep>();
     const int64_t at = moves ? 0 : rng_.range(0, steps - 1);
     if (!moves && rng_.chance(0.4)) tile();
     for (int64_t i = 0; i < steps; ++i) {

@@ -68,8 +68,12 @@ class StepDrawer {
     const StageId s = stage_with_loops();
     if (s == kNoStage) return std::nullopt;
     AnnotateStep step{s, any_loop(s), a, {}};
+    if (a == Annotation::Vectorize) {
+      do step.loop = biased_loop(s, true);
+      while (loop(s, step.loop).reduce && rng_.chance(0.8));
+    }
     if (a == Annotation::Parallel) step.loop = biased_loop(s, false);
-    if (a == Annotation::Vectorize || a == Annotation::Unroll) step.loop = biased_loop(s, true);
+    if (a == Annotation::Unroll) step.loop = biased_loop(s, true);
     if (a == Annotation::Unroll && rng_.chance(0.3)) step.arg.value = rng_.range(1, 16);
     if (a == Annotation::Prefetch) step.arg.value = rng_.range(0, 4);
     return step;
@@ -153,11 +157,13 @@ class StepDrawer {
         }
       }
     }
-    return read.empty() || rng_.chance(0.05) ? any_stage() : rng_.pick(read);
+    if (rng_.chance(0.05)) return any_stage();
+    return read.empty() ? kNoStage : rng_.pick(read);
   }
 
   std::optional<Step> of(ComputeAtStep) {
     const StageId s = producer();
+    if (s == kNoStage) return std::nullopt;
     const StageId target = around_reader(s);
     if (stage(target).order.empty()) return std::nullopt;
     return ComputeAtStep{s, target, any_loop(target)};
@@ -168,6 +174,7 @@ class StepDrawer {
     for (StageId s : stages_) {
       if (stage(s).attach == AttachKind::At) attached.push_back(s);
     }
+    if (attached.empty() && rng_.chance(0.9)) return std::nullopt;
     return ComputeRootStep{attached.empty() ? any_stage() : rng_.pick(attached)};
   }
 
@@ -222,7 +229,11 @@ class StepDrawer {
     return ShareStep{source, consumer};
   }
 
-  std::optional<Step> of(InlineStep) { return InlineStep{producer(true)}; }
+  std::optional<Step> of(InlineStep) {
+    const StageId s = producer(true);
+    if (s == kNoStage) return std::nullopt;
+    return InlineStep{s};
+  }
 
   std::optional<Step> of(CacheWriteStep) {
     const StageId s = any_stage();
