@@ -96,12 +96,8 @@ class Drawer {
     if (!attempt(kind, kNoStage, 8)) return;
     const StageId about = stage_of(state_.trace().back());
     for (int i = 0; i < 4; ++i) {
-      const StageId root = nest_of(state_, about);
-      if (has(tails_of(state_, root), options_.tail)) return;
-      std::vector<StageId> nest;
-      for (StageId s : computed_stages(state_)) {
-        if (nest_of(state_, s) == root) nest.push_back(s);
-      }
+      const std::vector<StageId> nest = stages_around(state_, about);
+      if (has(tails_of(state_, nest), options_.tail)) return;
       const StageId s = rng_.pick(nest);
       if (options_.tail == TailKind::Split || options_.tail == TailKind::Vector) {
         attempt(of<SplitStep>(), s);

@@ -36,6 +36,20 @@ bool cut(const Stage& stage, LoopId l) {
   return false;
 }
 
+// The root stage of the nest.
+StageId nest_of(const State& state, StageId s) {
+  while (state.stage(s).attach != AttachKind::Root) {
+    if (state.stage(s).attach != AttachKind::Inlined) {
+      s = state.stage(s).attach_stage;
+      continue;
+    }
+    // A stage that reads it according to the definition, itself inlined or not.
+    const std::vector<int>& consumers = state.dag().stage(state.stage(s).op).consumers;
+    s = static_cast<StageId>(consumers.front());
+  }
+  return s;
+}
+
 }  // namespace
 
 int kind_of(const Step& step) {
@@ -50,26 +64,26 @@ std::string_view step_kind_name(int kind) {
   return kind < kPlain ? kNames[kind] : name_of(kAnnotations[kind - kPlain]);
 }
 
-StageId nest_of(const State& state, StageId s) {
-  while (state.stage(s).attach != AttachKind::Root) {
-    if (state.stage(s).attach != AttachKind::Inlined) {
-      s = state.stage(s).attach_stage;
-      continue;
-    }
-    // A stage that reads it according to the definition, itself inlined or not.
-    const std::vector<int>& consumers = state.dag().stage(state.stage(s).op).consumers;
-    s = static_cast<StageId>(consumers.front());
+std::vector<StageId> stages_around(const State& state, StageId about) {
+  std::vector<StageId> computed, roots;
+  for (StageId s = 0; s < state.size(); ++s) {
+    const Stage& stage = state.stage(s);
+    if (stage.role == StageRole::Input || stage.attach == AttachKind::Inlined) continue;
+    computed.push_back(s);
+    if (stage.op == state.stage(about).op) roots.push_back(nest_of(state, s));
   }
-  return s;
+  roots.push_back(nest_of(state, about));
+  std::erase_if(computed, [&](StageId s) {
+    return std::find(roots.begin(), roots.end(), nest_of(state, s)) == roots.end();
+  });
+  return computed;
 }
 
-uint8_t tails_of(const State& state, StageId root) {
+uint8_t tails_of(const State& state, const std::vector<StageId>& stages) {
   uint8_t tails = 0;
   auto add = [&](TailKind t) { tails |= static_cast<uint8_t>(1 << static_cast<int>(t)); };
-  for (StageId t = 0; t < state.size(); ++t) {
-    const Stage& stage = state.stage(t);
-    if (stage.attach == AttachKind::Inlined || stage.role == StageRole::Input) continue;
-    if (nest_of(state, t) != root) continue;
+  for (StageId s : stages) {
+    const Stage& stage = state.stage(s);
     const StageInfo& info = state.dag().stage(stage.op);
     for (const Relation& r : stage.relations) {
       if (!r.is_fuse && !divides(stage, r)) add(TailKind::Split);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "espalier/schedule/state.h"
 
@@ -25,10 +26,11 @@ enum class TailKind : uint8_t {
 inline constexpr int kTailKinds = 4;
 inline constexpr std::string_view kTailNames[] = {"none", "split", "where", "vector"};
 
-// The root stage of the nest that the stage is part of; of an inlined one, that of some reader.
-StageId nest_of(const State& state, StageId stage);
-// What of the nest with this root does not divide: a set of TailKind as bits.
-uint8_t tails_of(const State& state, StageId root);
+// The stages that share a nest with the stage, or with one that a step has split off from it; of an
+// inlined stage, those around some reader.
+std::vector<StageId> stages_around(const State& state, StageId stage);
+// What of their loops does not divide: a set of TailKind as bits.
+uint8_t tails_of(const State& state, const std::vector<StageId>& stages);
 inline bool has(uint8_t tails, TailKind t) { return (tails >> static_cast<int>(t)) & 1; }
 
 }  // namespace espalier

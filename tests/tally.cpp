@@ -35,7 +35,7 @@ void Tally::add(const Tally& other) {
 
 void Tally::count_run(const State& state) {
   for (const Step& step : state.trace()) {
-    const uint8_t tails = tails_of(state, nest_of(state, stage_of(step)));
+    const uint8_t tails = tails_of(state, stages_around(state, stage_of(step)));
     for (size_t t = 0; t < kTailKinds; ++t) {
       if (has(tails, static_cast<TailKind>(t))) ++ran[static_cast<size_t>(kind_of(step))][t];
     }
