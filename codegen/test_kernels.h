@@ -83,6 +83,6 @@ inline Target avx512() {
 }
 inline Target avx2() { return parse_target("x86_64 features=+avx2,+fma,+f16c").value(); }
 
-inline Target sse() { return parse_target("x86_64 features=+sse4.1").value(); }
+inline Target sse() { return parse_target("x86_64 features=+sse4.2").value(); }
 
 }  // namespace espalier::test
