@@ -1,11 +1,11 @@
 #include "espalier/codegen/jit.h"
 
-#include <cmath>
-
+#include <bit>
 #include <cmath>
 
 #include "espalier/codegen/internal/object.h"
 #include "espalier/codegen/workspace.h"
+#include "espalier/support/half.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -29,6 +29,10 @@ Result<std::unique_ptr<ExecutionSession>> make_session() {
   return std::make_unique<ExecutionSession>(std::move(*control));
 }
 
+// A half travels in a vector register, which is how the compiler passes _Float16.
+float extend_half(_Float16 h) { return f16_to_float(std::bit_cast<uint16_t>(h)); }
+_Float16 truncate_to_half(float v) { return std::bit_cast<_Float16>(f16_from_float(v)); }
+
 // What code may call: the run-time part, and the C library for exact operations that a machine has
 // no instruction for.
 SymbolMap symbols_of_runtime(ExecutionSession& session) {
@@ -47,6 +51,8 @@ SymbolMap symbols_of_runtime(ExecutionSession& session) {
   add("floor", static_cast<F64*>(std::floor));
   add("ceilf", static_cast<F32*>(std::ceil));
   add("ceil", static_cast<F64*>(std::ceil));
+  add("__extendhfsf2", extend_half);
+  add("__truncsfhf2", truncate_to_half);
   // What LLVM makes of a clamped half.
   add("fminf", static_cast<float (*)(float, float)>(std::fmin));
   add("fmaxf", static_cast<float (*)(float, float)>(std::fmax));
