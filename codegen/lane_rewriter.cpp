@@ -297,8 +297,10 @@ class LaneRewriter {
     if (e.same_as(block_.var)) return Linear{block_.base, 1, true};
     const auto* n = e.as<BinaryNode>();
     if (n == nullptr) {
-      if (expr_uses_lanes(e)) return {};
-      return Linear{e, 0, false};
+      // The same in all lanes, it may still have used the loop's variable.
+      const Expr value = expr(e);
+      if (value.type().is_vector()) return {};
+      return equal(value, e) ? Linear{e, 0, false} : Linear{value, 0, true};
     }
     const std::optional<Linear> a = linear_parts(n->a), b = linear_parts(n->b);
     if (!a || !b) return {};
@@ -335,11 +337,6 @@ class LaneRewriter {
       if (step != wrapping_mul(form.stride, l)) return {};
     }
     return form;
-  }
-
-  bool expr_uses_lanes(const Expr& e) {
-    if (e.kind() == ExprKind::Const) return false;
-    return expr(e).type().is_vector();
   }
 
   // lane < bound and its kin, for linear sides whose difference cannot wrap: the form that

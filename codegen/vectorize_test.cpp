@@ -290,5 +290,15 @@ TEST(Vectorize, LoopsInsideVectorsOfRegistersNeedConstantIndices) {
   expect_same_everywhere(kernel_of({x, y}, nest));
 }
 
+// Lanes 0..15 all gather through I[0]: no vector, but no loop variable may be left in it.
+TEST(Vectorize, IndicesFromDataThatAgreeInAllLanes) {
+  const Buffer x = param("X", {3, 22}), at = param("I", {3}, DType::I32), y = param("Y", {66});
+  const Var i("i");
+  const Expr row = make_cast(kIndex, make_load(at, {floordiv(i, Expr(22))}));
+  const Expr value = make_load(x, {floormod(row, Expr(3)), floormod(i, Expr(22))});
+  expect_same_everywhere(
+      kernel_of({x, at, y}, make_for(i, 0, 66, ForKind::Vectorized, make_store(y, {i}, value))));
+}
+
 }  // namespace
 }  // namespace espalier

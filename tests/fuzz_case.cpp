@@ -117,14 +117,16 @@ FuzzCase draw_case(uint64_t seed, uint64_t number, Tally& tally,
   Rng rng = Rng(seed).fork(number);
   const int64_t work = rng.chance(0.15) ? 4 * kWork : rng.range(8, kWork);
   const auto tail = static_cast<TailKind>(number / kStepKinds % kTailKinds);
-  const RandomDag random = random_dag(rng, work, tail == TailKind::Where);
+  const int focus = static_cast<int>(number % kStepKinds);
+  const bool pair = focus == kind_of(ShareStep{}) || focus == kind_of(ComputeAfterStep{});
+  const RandomDag random = random_dag(rng, work, {tail == TailKind::Where, pair});
   FuzzCase c;
   c.task = {random.dag, draw_target(rng), static_cast<int>(rng.range(1, 3)), ""};
   c.data_seed = rng.next() >> 16;
   c.exact = random.exact;
   c.specials = !random.has_absent_terms && rng.chance(0.25);
   DrawOptions options;
-  options.focus = static_cast<int>(number % kStepKinds);
+  options.focus = focus;
   options.tail = tail;
   options.even = tail == TailKind::None || (tail == TailKind::Where && rng.chance(0.5));
   options.pad = !c.specials;  // a padded reduction multiplies what is not there by zero

@@ -26,7 +26,7 @@ Value first_stage(StageWriter& w, Rng& rng) {
 
 // One that mostly leaves out terms.
 Value padded_stage(StageWriter& w, Rng& rng) {
-  switch (rng.below(6)) {
+  switch (rng.below(7)) {
     case 0:
     case 1: return w.convolution();
     case 2: return w.depthwise();
@@ -53,15 +53,16 @@ Value next_stage(StageWriter& w, Rng& rng, const Value& a) {
 
 }  // namespace
 
-RandomDag random_dag(Rng& rng, int64_t work, bool absent) {
+RandomDag random_dag(Rng& rng, int64_t work, const DagHints& hints) {
   StageWriter w(rng, work);
-  Value last = absent ? padded_stage(w, rng) : first_stage(w, rng);
+  Value last = hints.absent_terms ? padded_stage(w, rng) : first_stage(w, rng);
   const int64_t more = rng.chance(0.2) ? 0 : rng.range(1, 3);
   for (int64_t i = 0; i < more; ++i) {
     // Sometimes a sibling of what came last: a shared producer with several consumers.
     const bool sibling = w.stages().size() > 1 && rng.chance(0.15);
     last = next_stage(w, rng, sibling ? rng.pick(w.stages()) : last);
   }
+  if (hints.follower) last = w.elementwise(last);
   std::vector<Tensor> outputs = {last.tensor};
   for (const Value& v : w.stages()) {
     const bool twice = v.tensor.get() == last.tensor.get();

@@ -15,11 +15,15 @@ struct RandomDag {
   bool has_absent_terms = false;
 };
 
+struct DagHints {
+  bool absent_terms = false;  // some reduction should leave out terms
+  bool follower = false;      // the last stage should be an element-wise one
+};
+
 // Element-wise stages with broadcasts, stencils, contractions, convolutions and pooling (strided,
 // dilated, padded), reductions of every kind, transpositions and reshapes, gathers through index
 // data, softmax; several dtypes, shared producers, several outputs, rank 0 and empty tensors.
 // All stages together run at most about `work` iterations.
-// `absent`: some reduction should leave out terms.
-RandomDag random_dag(Rng& rng, int64_t work, bool absent = false);
+RandomDag random_dag(Rng& rng, int64_t work, const DagHints& hints = {});
 
 }  // namespace espalier

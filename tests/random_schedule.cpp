@@ -17,10 +17,7 @@ class Drawer {
   State draw() {
     const int64_t steps = rng_.range(1, 10);
     // Stages are moved before they are changed.
-    const bool moves = options_.focus == of<ComputeAtStep>() ||
-                       options_.focus == of<InlineStep>() ||
-                       options_.focus == of<ComputeRootStep>() ||
-                       options_.focus == of<RfactorStep>() || options_.focus == of<PadStep>();
+    const bool moves = is_move(options_.focus) && rng_.chance(0.85);
     const int64_t at = moves ? 0 : rng_.range(0, steps - 1);
     if (!moves && rng_.chance(0.4)) tile();
     for (int64_t i = 0; i < steps; ++i) {
@@ -51,6 +48,12 @@ class Drawer {
     return kind_of(Step{S{}});
   }
   static int of(Annotation a) { return kind_of(Step{AnnotateStep{0, kNoLoop, a, {}}}); }
+
+  static bool is_move(int kind) {
+    return kind == of<ComputeAtStep>() || kind == of<InlineStep>() ||
+           kind == of<ComputeRootStep>() || kind == of<RfactorStep>() || kind == of<PadStep>() ||
+           kind == of<ShareStep>() || kind == of<ComputeAfterStep>() || kind == of<StoreAtStep>();
+  }
 
   // Draws steps of the kind until one stays, a few times.
   bool attempt(int kind, StageId stage = kNoStage, int times = 1) {
@@ -95,14 +98,14 @@ class Drawer {
     }
     if (!attempt(kind, kNoStage, 8)) return;
     const StageId about = stage_of(state_.trace().back());
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 8; ++i) {
       const std::vector<StageId> nest = stages_around(state_, about);
       if (has(tails_of(state_, nest), options_.tail)) return;
       const StageId s = rng_.pick(nest);
       if (options_.tail == TailKind::Split || options_.tail == TailKind::Vector) {
         attempt(of<SplitStep>(), s);
       }
-      if (options_.tail == TailKind::Vector) attempt(of(Annotation::Vectorize), s, 2);
+      if (options_.tail == TailKind::Vector) attempt(of(Annotation::Vectorize), s);
     }
   }
 

@@ -65,18 +65,36 @@ class StepDrawer {
       const bool any = attached.empty() || a == Annotation::NonTemporal || rng_.chance(0.1);
       return AnnotateStep{any ? any_stage() : rng_.pick(attached), kNoLoop, a, {}};
     }
+    if (a == Annotation::Vectorize && rng_.chance(0.9)) return vectorize();
     const StageId s = stage_with_loops();
     if (s == kNoStage) return std::nullopt;
     AnnotateStep step{s, any_loop(s), a, {}};
-    if (a == Annotation::Vectorize) {
-      do step.loop = biased_loop(s, true);
-      while (loop(s, step.loop).reduce && rng_.chance(0.8));
-    }
     if (a == Annotation::Parallel) step.loop = biased_loop(s, false);
     if (a == Annotation::Unroll) step.loop = biased_loop(s, true);
     if (a == Annotation::Unroll && rng_.chance(0.3)) step.arg.value = rng_.range(1, 16);
     if (a == Annotation::Prefetch) step.arg.value = rng_.range(0, 4);
     return step;
+  }
+
+  // A spatial loop of a stage without lanes, rather an inner one.
+  std::optional<Step> vectorize() {
+    std::vector<StageId> stages;
+    for (StageId s : stages_) {
+      const std::vector<LoopId>& order = stage(s).order;
+      const bool lanes =
+          std::any_of(order.begin(), order.end(), [&](LoopId l) { return loop(s, l).vectorize; });
+      if (!lanes && (hints_.stage == kNoStage || hints_.stage == s)) stages.push_back(s);
+    }
+    if (stages.empty()) return std::nullopt;
+    const StageId s = rng_.pick(stages);
+    std::vector<LoopId> loops;
+    for (LoopId l : stage(s).order) {
+      const Loop& lp = loop(s, l);
+      if (!lp.reduce && !lp.parallel && !lp.unroll) loops.push_back(l);
+    }
+    if (loops.empty()) return std::nullopt;
+    const LoopId l = rng_.chance(0.6) ? loops.back() : rng_.pick(loops);
+    return AnnotateStep{s, l, Annotation::Vectorize, {}};
   }
 
   std::optional<Step> of(SplitStep) {
@@ -223,7 +241,13 @@ class StepDrawer {
   }
 
   std::optional<Step> of(ShareStep) {
-    const auto pairs = elementwise_pairs();
+    auto pairs = elementwise_pairs();
+    if (rng_.chance(0.9)) {
+      std::erase_if(pairs, [&](const auto& p) {
+        return info(p.second).is_output || info(p.second).consumers.size() > 1 ||
+               stage(p.second).attach != AttachKind::Root;
+      });
+    }
     if (pairs.empty()) return std::nullopt;
     const auto [consumer, source] = rng_.pick(pairs);
     return ShareStep{source, consumer};

@@ -94,7 +94,10 @@ uint8_t tails_of(const State& state, const std::vector<StageId>& stages) {
     const int lanes = std::max(1, state.task().target.lanes(bytes_of(info.tensor->dtype)));
     for (LoopId l : stage.order) {
       const Loop& loop = loop_of(stage, l);
-      if (loop.vectorize && (loop.extent % lanes != 0 || cut(stage, l))) add(TailKind::Vector);
+      if (!loop.vectorize) continue;
+      const bool one_vector = loop.extent < lanes && (loop.extent & (loop.extent - 1)) == 0;
+      const bool whole = loop.extent % lanes == 0 || one_vector;
+      if (!whole || cut(stage, l)) add(TailKind::Vector);
     }
   }
   if (tails == 0) add(TailKind::None);

@@ -21,7 +21,7 @@ enum class TailKind : uint8_t {
   None,    // all of it divides
   Split,   // some split's factors do not divide the extent
   Where,   // some reduction leaves out terms
-  Vector,  // the lanes do not divide, or are not whole vectors
+  Vector,  // lanes come from a split that does not divide, or are not whole vectors
 };
 inline constexpr int kTailKinds = 4;
 inline constexpr std::string_view kTailNames[] = {"none", "split", "where", "vector"};

@@ -42,14 +42,6 @@ void Tally::count_run(const State& state) {
   }
 }
 
-int64_t Tally::least_run() const {
-  int64_t least = INT64_MAX;
-  for (const auto& row : ran) {
-    for (int64_t n : row) least = std::min(least, n);
-  }
-  return least;
-}
-
 std::string to_string(const Tally& tally) {
   std::string out = std::to_string(tally.cases) + " cases: " + std::to_string(tally.compared) +
                     " compared, " + std::to_string(tally.refused) + " refused by lowering, " +

@@ -28,8 +28,6 @@ struct Tally {
   void add(const Tally& other);
   // Counts the steps of a schedule that was compared.
   void count_run(const State& state);
-  // The smallest entry of `ran`.
-  int64_t least_run() const;
 };
 
 // Tables: step kind by outcome, step kind by tail kind.
