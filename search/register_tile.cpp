@@ -7,9 +7,13 @@
 namespace espalier {
 namespace {
 
+constexpr int64_t kAlikeAccumulators = 12;
+
 struct Machine {
-  double fma_per_cycle = 2, loads_per_cycle = 2, latency = 4;
-  double broadcast = 1;  // in loads of a vector
+  double fma_per_cycle = 2;
+  double latency = 4;
+  double vector_load = 1;  // cycles; panels come from the second cache
+  double near_load = 0.5;  // of a vector that is in the first one, or of a broadcast
   int64_t registers = 16;
 };
 
@@ -18,12 +22,11 @@ struct Machine {
 // with fewer loads wins; and of two alike, the one with less code.
 double cycles(int64_t rows, int64_t vectors, bool loads_alike, const Machine& m) {
   const double accumulators = static_cast<double>(rows * vectors);
-  const double loads = loads_alike
-                           ? accumulators + static_cast<double>(vectors)
-                           : static_cast<double>(vectors) + m.broadcast * static_cast<double>(rows);
-  const double arithmetic = accumulators / m.fma_per_cycle;
-  return std::max({arithmetic, loads / m.loads_per_cycle, m.latency}) +
-         0.2 * loads / m.loads_per_cycle + 0.03 * static_cast<double>(rows);
+  const double loads =
+      loads_alike ? (accumulators + static_cast<double>(vectors)) * m.near_load
+                  : static_cast<double>(vectors) * m.vector_load + static_cast<double>(rows) * 0.5;
+  return std::max({accumulators / m.fma_per_cycle, loads, m.latency}) + 0.1 * loads +
+         0.03 * static_cast<double>(rows);
 }
 
 }  // namespace
@@ -34,8 +37,9 @@ RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int la
   m.registers = target.vector_registers;
   // Wide vectors are commonly worked off at half the rate; broadcasts are not.
   if (target.vector_bits >= 512) {
-    m.fma_per_cycle = m.loads_per_cycle = 1;
-    m.broadcast = 0.5;
+    m.fma_per_cycle = 1;
+    m.vector_load = 2;
+    m.near_load = 1;
   }
   row_extent = std::max<int64_t>(row_extent, 1);
   col_extent = std::max<int64_t>(col_extent, 1);
@@ -50,6 +54,8 @@ RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int la
   for (int64_t v = 1; v <= std::min<int64_t>(vectors, 8); ++v) {
     for (int64_t r = 1; r <= std::min<int64_t>(row_extent, m.registers); ++r) {
       if (r * v + (r > 1 ? v : 1) + 1 > m.registers) break;
+      // Without operands that rows share, more of them than hide the latency only make code long.
+      if (loads_alike && r > 1 && r * v > kAlikeAccumulators) break;
       const int64_t row_tiles = row_extent / r, row_tail = row_extent % r;
       const int64_t col_tiles = vectors / v, col_tail = vectors % v;
       auto part = [&](int64_t count, int64_t rows, int64_t cols) {
@@ -59,7 +65,7 @@ RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int la
       };
       // Tails are code of their own.
       const double total = part(row_tiles * col_tiles, r, v) +
-                           1.5 * (part(row_tiles, r, col_tail) + part(col_tiles, row_tail, v) +
+                           1.2 * (part(row_tiles, r, col_tail) + part(col_tiles, row_tail, v) +
                                   part(1, row_tail, col_tail));
       if (best.cycles == 0 || total < best.cycles * (1 - 1e-9)) best = {r, v * lanes, total};
     }

@@ -44,18 +44,32 @@ class TransposeRule final : public SketchRule {
     const StageAccess access = analyze_stage(sketch.state(), s);
     const double work = work_of(sketch.state(), s);
     const Axes axes = find_axes(access);
+    // Lines of the source that are a multiple of a cache way apart push each other out: a tile then
+    // reads no more of them at once than there are ways.
+    constexpr int64_t kWays = 8;
+    const int64_t way = sketch.task().target.l1_bytes / kWays;
+    const int bytes = bytes_of(sketch.task().dag.stage(sketch.stage(s).op).tensor->dtype);
+    int64_t source_stride = 1;
+    for (const ReadAccess& r : access.reads) {
+      if (r.uses[static_cast<size_t>(axes.reads)] && r.linear[static_cast<size_t>(axes.writes)]) {
+        source_stride = std::max(source_stride, r.stride[static_cast<size_t>(axes.writes)]);
+      }
+    }
+    const bool reads_collide = source_stride * bytes % way == 0;
+    const bool writes_collide =
+        access.write_stride[static_cast<size_t>(axes.reads)] * bytes % (way / 2) == 0;
+
     // Lanes along the result gather what they read; along the source they scatter what they write.
     const bool scatter = chooser.flag("lanes along the source", false);
-    const bool source_outside = chooser.flag("source outside", false);
-    auto cut = [&](int axis, bool lanes, std::string_view role) {
-      const int64_t extent = access.extent[static_cast<size_t>(axis)];
-      const int64_t start = std::min<int64_t>(extent, access.lanes);
+    const bool source_outside = chooser.flag("source outside", reads_collide && writes_collide);
+    auto cut = [&](int axis, int64_t most, std::string_view role) {
+      const int64_t start = std::min<int64_t>(access.extent[static_cast<size_t>(axis)], most);
       return sketch.split(s, static_cast<LoopId>(axis),
-                          {sketch.slot(name_slot(sketch, s, role),
-                                       lanes ? SlotKind::Vector : SlotKind::Register, start)});
+                          {sketch.slot(name_slot(sketch, s, role), SlotKind::Register, start)});
     };
-    const std::vector<LoopId> writes = cut(axes.writes, !scatter, "result");
-    const std::vector<LoopId> reads = cut(axes.reads, scatter, "source");
+    const int64_t lines = reads_collide ? std::min<int64_t>(access.lanes, kWays) : access.lanes;
+    const std::vector<LoopId> writes = cut(axes.writes, lines, "result");
+    const std::vector<LoopId> reads = cut(axes.reads, 16, "source");
 
     std::vector<LoopId> outer;
     for (int a = 0; a < access.spatial; ++a) {
@@ -68,7 +82,7 @@ class TransposeRule final : public SketchRule {
     order.push_back(scatter ? reads[1] : writes[1]);
     sketch.reorder(s, order);
     parallelize(sketch, s, &outer, work, chooser);
-    if (chooser.flag("unroll the tile", true)) sketch.unroll(s, order[order.size() - 2]);
+    if (chooser.flag("unroll the tile", false)) sketch.unroll(s, order[order.size() - 2]);
     sketch.vectorize(s, order.back());
     sketch.finish(s);
   }
