@@ -85,11 +85,13 @@ int TilingNest::preferred_order(const std::vector<Order>& orders) const {
 }
 
 bool TilingNest::wants_pack(const ReadPlan& read) const {
-  // Panels make the reads of a tile consecutive; a weight is repacked once and for all.
+  // Panels make the reads of a tile consecutive, whole and aligned; a weight is repacked once and
+  // for all.
   if (read.constant) return true;
   int64_t rows = 1;
   for (int a : rows_.axes) rows *= access_.extent[static_cast<size_t>(a)];
-  return read.stride_bytes >= 512 && rows >= 8 * rows_.tile.rows;
+  const bool scattered = read.stride_bytes >= 512 || plan_.vector_extent % access_.lanes != 0;
+  return scattered && rows >= 8 * rows_.tile.rows;
 }
 
 void TilingNest::choose() {
