@@ -6,6 +6,7 @@
 #include "espalier/codegen/flatten.h"
 #include "espalier/codegen/form_fma.h"
 #include "espalier/codegen/hoist_offsets.h"
+#include "espalier/codegen/order_extrema.h"
 #include "espalier/codegen/predicate_loads.h"
 #include "espalier/codegen/unroll.h"
 #include "espalier/codegen/unswitch.h"
@@ -44,6 +45,7 @@ LoweredFunc run_passes(const LoweredFunc& func, const Target& target, PassLog* l
   p.run("predicate_loads", [](const Stmt& s) { return predicate_loads(s); });
   p.run("vectorize", [&](const Stmt& s) { return vectorize(s, target); });
   p.run("flatten", [](const Stmt& s) { return flatten(s); });
+  p.run("order_extrema", [](const Stmt& s) { return order_extrema(s); });
   p.run("expand_math", [](const Stmt& s) { return expand_math(s); });
   const bool has_fma = target.arch != "x86_64" || target.has("fma") || target.has("avx512f");
   if (has_fma) p.run("form_fma", [](const Stmt& s) { return form_fma(s); });
