@@ -25,6 +25,11 @@ double operations(const Expr& e, bool index) {
       break;
     }
     case ExprKind::Read: index = true; break;
+    case ExprKind::Reduce: {
+      // Most of a condition becomes bounds of loops, or is settled; a test is what may remain.
+      const auto* reduce = e.as<ReduceNode>();
+      return size + operations(reduce->value, index) + (reduce->where ? 1 : 0);
+    }
     default: break;
   }
   for_each_child(*e, [&](const Expr& child) { size += operations(child, index); });

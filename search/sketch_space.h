@@ -65,6 +65,6 @@ class SketchSpace {
 };
 
 // Code beyond this size is not worth compiling: about a tenth of a second.
-inline constexpr double kMaxCodeSize = 6000;
+inline constexpr double kMaxCodeSize = 2400;
 
 }  // namespace espalier

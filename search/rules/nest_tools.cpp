@@ -70,10 +70,12 @@ void vectorize_points(PartialSketch& sketch, StageId s, std::vector<int> axes) {
   const StageAccess access = analyze_stage(sketch.state(), s);
   std::erase_if(axes, [&](int a) { return access.extent[static_cast<size_t>(a)] <= 1; });
   if (axes.empty()) return;
-  // The last axis moves the write by one element, and neighbours that act as one lengthen it.
+  // The last axis moves the write by one element, and neighbours that act as one lengthen it, as
+  // long as no vector lies across two of its rows.
   std::vector<LoopId> run = {static_cast<LoopId>(axes.back())};
   for (size_t i = axes.size() - 1; i-- > 0;) {
-    if (axes[i] + 1 != run.front() || !is_linear_pair(access, axes[i])) break;
+    const bool whole = access.extent[static_cast<size_t>(run.front())] % access.lanes == 0;
+    if (!whole || axes[i] + 1 != run.front() || !is_linear_pair(access, axes[i])) break;
     run.insert(run.begin(), static_cast<LoopId>(axes[i]));
   }
   LoopId inner = run.back();

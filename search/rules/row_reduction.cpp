@@ -19,8 +19,12 @@ std::vector<int> lane_axes(const State& state, StageId s) {
     const bool consecutive = std::all_of(access.reads.begin(), access.reads.end(),
                                          [&](const ReadAccess& r) { return r.contiguous(a); });
     if (!moves || !consecutive) continue;
+    // Neighbours that act as one lengthen it, as long as no vector lies across two of its rows.
     int first = a;
-    while (first > access.spatial && is_linear_pair(access, first - 1)) --first;
+    while (first > access.spatial && is_linear_pair(access, first - 1) &&
+           access.extent[static_cast<size_t>(first)] % access.lanes == 0) {
+      --first;
+    }
     std::vector<int> axes;
     for (int b = first; b <= a; ++b) axes.push_back(b);
     return axes;
