@@ -51,7 +51,9 @@ void FunctionEmitter::emit(const Stmt& s) {
     case StmtKind::Let: {
       const auto* n = s.as<LetNode>();
       statement_.clear();
-      vars_[n->var.get()] = emit(n->value);
+      // The loop around may already count it along (emit_for).
+      const auto counted = running_.find(n);
+      vars_[n->var.get()] = counted != running_.end() ? counted->second : emit(n->value);
       if (n->var.type() == kIndex) divisors_[n->var.get()] = divisor(n->value);
       in_scope([&] { emit(n->body); });
       vars_.erase(n->var.get());
@@ -64,34 +66,6 @@ void FunctionEmitter::emit(const Stmt& s) {
     case StmtKind::Prefetch: return emit_prefetch(*s.as<PrefetchNode>());
   }
   ESP_UNREACHABLE("statement kind");
-}
-
-void FunctionEmitter::emit_for(const ForNode& n) {
-  statement_.clear();
-  int64_t extent;
-  const bool constant = is_const_int(n.extent, &extent);
-  if (constant && extent <= 0) return;
-  llvm::Value* first = emit(n.min);
-  llvm::Value* count = emit(n.extent);
-  llvm::Value* end = b_.CreateAdd(first, count);
-  llvm::BasicBlock* loop = new_block("loop");
-  llvm::BasicBlock* exit = new_block("exit");
-  if (constant) {
-    b_.CreateBr(loop);
-  } else {
-    b_.CreateCondBr(b_.CreateICmpSGT(count, b_.getInt64(0)), loop, exit);
-  }
-  llvm::BasicBlock* before = b_.GetInsertBlock();
-  b_.SetInsertPoint(loop);
-  llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, n.var.name());
-  i->addIncoming(first, before);
-  vars_[n.var.get()] = i;
-  in_scope([&] { emit(n.body); });
-  vars_.erase(n.var.get());  // a sibling may use the variable again
-  llvm::Value* next = b_.CreateNSWAdd(i, b_.getInt64(1));
-  i->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpEQ(next, end), exit, loop);
-  b_.SetInsertPoint(exit);
 }
 
 void FunctionEmitter::emit_if(const IfNode& n) {

@@ -103,7 +103,7 @@ class FunctionEmitter {
   void store_lanes(const StoreNode& n, llvm::Value* value, const Mask& mask);
   void emit_prefetch(const PrefetchNode& n);
 
-  // Statements (emit_stmt.cpp, emit_parallel.cpp).
+  // Statements (emit_stmt.cpp, emit_loop.cpp, emit_parallel.cpp).
   void emit(const Stmt& s);
   void emit_for(const ForNode& n);
   void emit_if(const IfNode& n);
@@ -128,7 +128,8 @@ class FunctionEmitter {
   bool has_non_temporal_ = false;
 
   std::unordered_map<const ExprNode*, llvm::Value*> vars_;
-  std::unordered_map<const ExprNode*, int64_t> divisors_;  // of variables, where more than 1
+  std::unordered_map<const ExprNode*, int64_t> divisors_;     // of variables, where more than 1
+  std::unordered_map<const LetNode*, llvm::Value*> running_;  // Lets that a loop counts along
   std::unordered_map<const BufferNode*, Place> places_;
   struct Slots {
     std::vector<RegisterSlot> shapes;

@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,6 +23,19 @@ void initialize_targets() {
     llvm::InitializeAllAsmParsers();
   });
 }
+
+// Code generation without loop strength reduction: addresses have their final form already
+// (hoist_offsets, emit_for), and looking for a better one takes half of all the time.
+class CodegenPasses : public llvm::legacy::PassManager {
+ public:
+  void add(llvm::Pass* pass) override {
+    if (pass->getPassName() == "Loop Strength Reduction") {
+      delete pass;
+      return;
+    }
+    llvm::legacy::PassManager::add(pass);
+  }
+};
 
 }  // namespace
 
@@ -67,7 +81,7 @@ Result<llvm::SmallVector<char, 0>> emit_file(llvm::Module& module, llvm::TargetM
                                              llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
+  CodegenPasses passes;
   if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
     return make_error(ErrorCode::Unsupported, "LLVM cannot write this kind of file for ",
                       machine.getTargetTriple().str());
