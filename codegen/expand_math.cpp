@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "espalier/codegen/any_part.h"
 #include "espalier/codegen/math/builder.h"
 #include "espalier/ir/mutate.h"
 #include "espalier/support/check.h"
@@ -28,6 +29,12 @@ bool is_math(UnaryOp op) {
     case UnaryOp::Cos: return true;
   }
   ESP_UNREACHABLE("unary op");
+}
+
+bool is_expanded(const Expr& e) {
+  if (const auto* n = e.as<UnaryNode>()) return is_math(n->op);
+  const auto* n = e.as<BinaryNode>();
+  return n != nullptr && n->op == BinaryOp::Pow;
 }
 
 // Of the expressions of one statement.
@@ -99,8 +106,9 @@ class Expander {
 
 Stmt expand_math(const Stmt& s) {
   Expander expander;
+  const bool worth_it = any_direct_part(s, is_expanded);
   const Stmt mapped = map_children(
-      s, [&](const Expr& e) { return expander.run(e); },
+      s, [&](const Expr& e) { return worth_it ? expander.run(e) : e; },
       [](const Stmt& inner) { return expand_math(inner); });
   return expander.wrap(mapped);
 }

@@ -15,13 +15,14 @@ struct LaneForm {
 };
 
 LaneForm operator+(LaneForm a, const LaneForm& b) {
-  a.scalar = make_binary(BinaryOp::Add, a.scalar, b.scalar);
+  a.scalar = is_const(a.scalar, 0) ? b.scalar : make_binary(BinaryOp::Add, a.scalar, b.scalar);
   a.stride += b.stride;
   if (b.rest) a.rest = a.rest ? make_binary(BinaryOp::Add, a.rest, b.rest) : b.rest;
   return a;
 }
 
 LaneForm scaled(LaneForm a, int64_t by) {
+  if (by == 1) return a;
   a.scalar = make_binary(BinaryOp::Mul, a.scalar, make_index(by));
   a.stride *= by;
   if (a.rest) {

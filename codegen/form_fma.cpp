@@ -2,10 +2,17 @@
 
 #include <unordered_map>
 
+#include "espalier/codegen/any_part.h"
 #include "espalier/ir/mutate.h"
 
 namespace espalier {
 namespace {
+
+bool is_float_sum(const Expr& e) {
+  const auto* n = e.as<BinaryNode>();
+  return n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub) &&
+         is_float(n->type.dtype);
+}
 
 // Rewrites the expressions of one statement. A node that occurs in several places is counted and
 // rewritten once.
@@ -13,10 +20,7 @@ class Fuser {
  public:
   void count(const Expr& e) {
     if (!e || ++uses_[e.get()] > 1) return;
-    map_children(e, [this](const Expr& part) {
-      count(part);
-      return part;
-    });
+    for_each_child(*e, [this](const Expr& part) { count(part); });
   }
 
   Expr run(const Expr& e) {
@@ -47,9 +51,8 @@ class Fuser {
   }
 
   Expr fuse(const Expr& e) {
+    if (!is_float_sum(e)) return {};
     const auto* n = e.as<BinaryNode>();
-    if (n == nullptr || !is_float(n->type.dtype)) return {};
-    if (n->op != BinaryOp::Add && n->op != BinaryOp::Sub) return {};
     const bool subtract = n->op == BinaryOp::Sub;
     Product p;
     if (product(n->b, &p)) {
@@ -81,17 +84,13 @@ class Fuser {
 }  // namespace
 
 Stmt form_fma(const Stmt& s) {
+  const auto inside = [](const Stmt& inner) { return form_fma(inner); };
+  if (!any_direct_part(s, is_float_sum)) {
+    return map_children(s, [](const Expr& e) { return e; }, inside);
+  }
   Fuser fuser;
-  map_children(
-      s,
-      [&](const Expr& e) {
-        fuser.count(e);
-        return e;
-      },
-      [](const Stmt& inner) { return inner; });
-  return map_children(
-      s, [&](const Expr& e) { return fuser.run(e); },
-      [](const Stmt& inner) { return form_fma(inner); });
+  for_each_child(*s, [&](const Expr& e) { fuser.count(e); }, [](const Stmt&) {});
+  return map_children(s, [&](const Expr& e) { return fuser.run(e); }, inside);
 }
 
 }  // namespace espalier

@@ -27,7 +27,7 @@ struct Touch {
   bool reduces = false;       // a store that is a LaneReduction
   bool same_value = false;    // a store of one value to one element by all lanes
   bool in_loop = false;       // happens several times an iteration
-  std::vector<Place> places;  // one a dimension, then one of the flat offset
+  std::vector<Place> places;  // one a dimension, and perhaps one of the flat offset
 };
 
 class Collector {
@@ -35,6 +35,13 @@ class Collector {
   Collector(const Var& var, const Bounds& bounds) : var_(var), bounds_(bounds) {}
 
   std::vector<Touch> run(const Stmt& body) {
+    visit(
+        body,
+        [this](const Stmt& s) {
+          if (const auto* n = s.as<StoreNode>()) stored_.insert(n->buffer.get());
+          return true;
+        },
+        [](const Expr&) { return false; });
     visit_stmt(body);
     return std::move(accesses_);
   }
@@ -89,7 +96,11 @@ class Collector {
 
   void loads(const Expr& e) {
     visit(e, [this](const Expr& part) {
-      if (const auto* load = part.as<LoadNode>()) add(make_access(load->buffer, load->indices));
+      // What is only read cannot be read at the wrong time.
+      const auto* load = part.as<LoadNode>();
+      if (load != nullptr && stored_.contains(load->buffer.get())) {
+        add(make_access(load->buffer, load->indices));
+      }
       return true;
     });
   }
@@ -103,13 +114,22 @@ class Collector {
     Touch access;
     access.buffer = buffer;
     access.indices = indices;
-    Expr flat = make_index(0);
-    for (size_t d = 0; d < indices.size(); ++d) {
-      if (uses_var(indices[d], var_)) access.uses_lane = true;
-      access.places.push_back(place(indices[d]));
-      flat = flat + indices[d] * Expr(buffer->strides[d]);
+    bool is_split = false;
+    for (const Expr& index : indices) {
+      access.places.push_back(place(index));
+      if (uses_var(index, var_)) {
+        access.uses_lane = true;
+        is_split = is_split || !access.places.back().affine;
+      }
     }
-    if (indices.size() > 1) access.places.push_back(place(simplify(flat, bounds_)));
+    if (is_split && indices.size() > 1) {
+      // Divisions and remainders may add up to a progression again.
+      Expr flat = make_index(0);
+      for (size_t d = 0; d < indices.size(); ++d) {
+        flat = flat + indices[d] * Expr(buffer->strides[d]);
+      }
+      access.places.push_back(place(simplify(flat, bounds_)));
+    }
     return access;
   }
 
@@ -135,7 +155,7 @@ class Collector {
   Bounds bounds_;
   int depth_ = 0;  // of loops around
   std::unordered_set<const ExprNode*> inner_;
-  std::unordered_set<const BufferNode*> private_;
+  std::unordered_set<const BufferNode*> stored_, private_;
   std::vector<Touch> accesses_;
 };
 
@@ -150,8 +170,7 @@ bool apart(const Place& a, const Place& b, int64_t extent) {
 }
 
 bool apart(const Touch& a, const Touch& b, int64_t extent) {
-  if (a.places.size() != b.places.size()) return false;
-  for (size_t d = 0; d < a.places.size(); ++d) {
+  for (size_t d = 0; d < std::min(a.places.size(), b.places.size()); ++d) {
     if (apart(a.places[d], b.places[d], extent)) return true;
   }
   return false;

@@ -1,5 +1,6 @@
 #include "espalier/codegen/order_extrema.h"
 
+#include "espalier/codegen/any_part.h"
 #include "espalier/ir/mutate.h"
 
 namespace espalier {
@@ -12,15 +13,19 @@ bool is_number(const Expr& e) {
   return c != nullptr && is_float(c->type.dtype) && c->f == c->f;
 }
 
+bool is_extremum(const Expr& e) {
+  const auto* n = e.as<BinaryNode>();
+  return n != nullptr && (n->op == BinaryOp::Min || n->op == BinaryOp::Max);
+}
+
 class Orderer {
  public:
   Expr run(const Expr& e) {
     if (const auto it = done_.find(e.get()); it != done_.end()) return it->second;
     Expr result = map_children(e, [this](const Expr& part) { return run(part); });
-    const auto* n = result.as<BinaryNode>();
-    if (n != nullptr && (n->op == BinaryOp::Min || n->op == BinaryOp::Max) && is_number(n->b) &&
-        !is_number(n->a)) {
-      result = make_binary(n->op, n->b, n->a);
+    if (is_extremum(result)) {
+      const auto* n = result.as<BinaryNode>();
+      if (is_number(n->b) && !is_number(n->a)) result = make_binary(n->op, n->b, n->a);
     }
     done_.emplace(e.get(), result);
     return result;
@@ -34,8 +39,9 @@ class Orderer {
 
 Stmt order_extrema(const Stmt& s) {
   Orderer orderer;
+  const bool worth_it = any_direct_part(s, is_extremum);
   return map_children(
-      s, [&](const Expr& e) { return orderer.run(e); },
+      s, [&](const Expr& e) { return worth_it ? orderer.run(e) : e; },
       [](const Stmt& inner) { return order_extrema(inner); });
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "espalier/codegen/any_part.h"
 #include "espalier/codegen/internal/arith.h"
 #include "espalier/codegen/internal/emitter.h"
 #include "espalier/support/check.h"
@@ -9,6 +10,24 @@
 #include "llvm/IR/Intrinsics.h"
 
 namespace espalier::internal {
+
+namespace {
+
+bool reads_memory(const Expr& e) {
+  return any_part(e, [](const Expr& part) { return part.kind() == ExprKind::Load; });
+}
+
+}  // namespace
+
+// The one buffer that `e` reads, if it is a load, or a load in all lanes, from a place that does
+// not itself depend on memory.
+const BufferNode* FunctionEmitter::source_of(const Expr& e) const {
+  const auto* broadcast = e.as<BroadcastNode>();
+  const auto* load = broadcast != nullptr ? broadcast->value.as<LoadNode>() : e.as<LoadNode>();
+  if (load == nullptr || slots_.contains(load->buffer.get())) return nullptr;
+  if (reads_memory(load->indices[0])) return nullptr;
+  return load->predicate && reads_memory(load->predicate) ? nullptr : load->buffer.get();
+}
 
 FunctionEmitter::Emitted FunctionEmitter::emit_memoized(const Expr& e) {
   if (const auto* c = e.as<ConstNode>()) return {emit_constant(*c), true};
@@ -21,9 +40,17 @@ FunctionEmitter::Emitted FunctionEmitter::emit_memoized(const Expr& e) {
     if (const auto it = scope->find(e); it != scope->end()) return {it->second, true};
   }
   if (const auto it = statement_.find(e.get()); it != statement_.end()) return {it->second, false};
+  const BufferNode* source = source_of(e);
+  if (source != nullptr) {
+    const auto it = reads_.find(e);
+    if (it != reads_.end() && it->second.stores == stores_[source])
+      return {it->second.value, false};
+  }
   const Emitted result = emit_node(e);
   if (result.pure) {
     pure_.back().emplace(e, result.value);
+  } else if (source != nullptr) {
+    reads_.insert_or_assign(e, Read{result.value, stores_[source]});
   } else {
     statement_.emplace(e.get(), result.value);
   }

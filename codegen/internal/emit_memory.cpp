@@ -336,6 +336,7 @@ void FunctionEmitter::emit_store(const StoreNode& n) {
   if (n.predicate && prefix && lane_by_lane(n.value)) stored_lanes_ = *prefix;
   llvm::Value* value = to_memory(b_, t, emit(n.value));
   stored_lanes_ = kAllLanes;
+  ++stores_[n.buffer.get()];
   if (slots_.contains(n.buffer.get())) {
     const std::optional<RegisterSlot> shape = register_slot(offset, n.predicate, t.lanes);
     ESP_CHECK(shape.has_value());

@@ -64,6 +64,7 @@ class FunctionEmitter {
   };
   llvm::Value* emit(const Expr& e) { return emit_memoized(e).value; }
   Emitted emit_memoized(const Expr& e);
+  const BufferNode* source_of(const Expr& e) const;
   Emitted emit_node(const Expr& e);
   llvm::Value* emit_constant(const ConstNode& c);
   llvm::Value* emit_ramp(llvm::Value* base, int64_t stride, int lanes);
@@ -145,6 +146,14 @@ class FunctionEmitter {
   };
   std::vector<std::unordered_map<Expr, llvm::Value*, ExprHash, ExprEqual>> pure_;
   std::unordered_map<const ExprNode*, llvm::Value*> statement_;  // what the current one read
+  // What straight code has read since the last change of control, and how often the buffer had been
+  // stored to by then.
+  struct Read {
+    llvm::Value* value;
+    int64_t stores;
+  };
+  std::unordered_map<Expr, Read, ExprHash, ExprEqual> reads_;
+  std::unordered_map<const BufferNode*, int64_t> stores_;
   static constexpr int kAllLanes = 1 << 30;
   // The leading lanes that matter of the value being emitted, where later lanes cannot be seen.
   int stored_lanes_ = kAllLanes;
@@ -153,8 +162,10 @@ class FunctionEmitter {
 template <class F>
 void FunctionEmitter::in_scope(F f) {
   pure_.emplace_back();
+  reads_.clear();
   f();
   pure_.pop_back();
+  reads_.clear();
 }
 
 }  // namespace espalier::internal
