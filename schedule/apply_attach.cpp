@@ -25,6 +25,30 @@ bool own_index(const StageRead& r, size_t axes) {
   return true;
 }
 
+// A loop of one stage and the loop of another with the same id come from the axes in the same way.
+bool same_origin(const Stage& a, const Stage& b, LoopId l) {
+  if (static_cast<size_t>(l) >= b.loops.size()) return false;
+  const Loop& x = a.loops[static_cast<size_t>(l)];
+  const Loop& y = b.loops[static_cast<size_t>(l)];
+  if (x.extent != y.extent || (x.origin < 0) != (y.origin < 0)) return false;
+  if (x.origin < 0) return true;
+  const Relation& r = a.relations[static_cast<size_t>(x.origin)];
+  const Relation& q = b.relations[static_cast<size_t>(y.origin)];
+  if (r.is_fuse != q.is_fuse || r.whole != q.whole || r.parts != q.parts) return false;
+  if (!r.is_fuse) return same_origin(a, b, r.whole);
+  return std::all_of(r.parts.begin(), r.parts.end(),
+                     [&](LoopId part) { return same_origin(a, b, part); });
+}
+
+// What is stored a loop of `st`, inside the first `at` + 1 ones, is found by the loops of `reader`.
+bool same_elements(const Stage& st, const Stage& reader, int at) {
+  for (size_t i = static_cast<size_t>(at) + 1; i < st.order.size(); ++i) {
+    const LoopId l = st.order[i];
+    if (!st.loops[static_cast<size_t>(l)].reduce && !same_origin(st, reader, l)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 StepApplier::Outcome StepApplier::on(const ComputeAtStep& step) {
@@ -197,7 +221,8 @@ StepApplier::Outcome StepApplier::on(const StoreAtStep& step) {
       const Stage& reader = stage(c);
       if (reader.attach == AttachKind::Inlined || !reads_stage(reader, step.stage)) continue;
       if (reader.attach != AttachKind::After || reader.attach_stage != step.stage ||
-          reader.attach_loop != step.loop || reader.order.empty()) {
+          reader.attach_loop != step.loop || reader.order.empty() ||
+          !same_elements(before, reader, at)) {
         return reject(RejectionCode::NotEnclosing, step.stage, step.loop, step.stage, c);
       }
     }
@@ -277,7 +302,8 @@ StepApplier::Outcome StepApplier::on(const ShareStep& step) {
             si.tensor->dtype == wi.tensor->dtype && !si.is_output && s.stored_at_root &&
             w.stored_at_root && w.shares < 0 && s.shares < 0 && wi.reduce() == nullptr &&
             s.attach == AttachKind::Root && s.storage_extent == w.storage_extent && whole(s) &&
-            whole(w);
+            whole(w) && !shared(step.with) && !shared(step.stage) &&
+            w.attach != AttachKind::At;  // computed once
   for (StageId c = 0; ok && c < state_.size(); ++c) {
     const Stage& reader = stage(c);
     if (reader.attach == AttachKind::Inlined) continue;

@@ -158,6 +158,12 @@ Span Coordinates::region(StageId s, int axis, const Place& place) {
   return region_span({place, -1, {}}, s, axis);
 }
 
+std::optional<Span> Coordinates::region_known_to(StageId source, StageId s, int axis) {
+  const Boundary b{compute_place(source), -1, {}};
+  if (around(b, s)) return std::nullopt;
+  return region_span(b, s, axis);
+}
+
 Span Coordinates::read_span(StageId s, const StageRead& r, int dim, const Place& place,
                             std::span<const LoopId> fixed) {
   return index_span({place, s, fixed}, s, r, dim, false);
@@ -182,7 +188,9 @@ bool Coordinates::encloses(const Boundary& b, StageId s, LoopId leaf) const {
 
 bool Coordinates::around(const Boundary& b, StageId s) const {
   for (Place p = b.place; p.stage >= 0; p = compute_place(p.stage)) {
-    if (state_.stage(p.stage).base_stage == s) return true;
+    // (a copy is not computed where its reader is)
+    const Stage& stage = state_.stage(p.stage);
+    if (stage.layout.empty() && stage.base_stage == s) return true;
   }
   return false;
 }

@@ -81,6 +81,10 @@ class Coordinates {
 
   // The region of `s` along `axis` that its readers need inside `place`.
   Span region(StageId s, int axis, const Place& place);
+  // The region of `s` along `axis` that readers need where `source`, which `s` reads, is computed:
+  // the source holds what that takes and no more. Nothing when the source is computed for what one
+  // run of `s` takes.
+  std::optional<Span> region_known_to(StageId source, StageId s, int axis);
   // What read `r` of `s` covers along `dim` inside `place`, when the loops `fixed` of `s` (besides
   // those outside the place) have one value. It may go beyond the producer (padding, tails).
   Span read_span(StageId s, const StageRead& r, int dim, const Place& place,

@@ -236,6 +236,9 @@ Expr LowerContext::copy_condition(StageId s) {
     const Expr index = to_expr(*coordinates_.read_index(s, r, static_cast<int>(d)));
     also(index >= make_index(0));
     also(index < make_index(state_.dag().stage(r.producer).tensor->shape[d]));
+    const Stage& source = stage(r.source);
+    if (r.kind != StageRead::Kind::Element || source.attach != AttachKind::At) continue;
+    for (const Expr& c : within_sources(source.base_stage, static_cast<int>(d), index)) also(c);
   }
   // Blocks are rounded up; what lies beyond the region they hold may not have been computed.
   for (size_t e = 0; e < st.layout.size(); ++e) {
@@ -480,6 +483,8 @@ std::vector<Guard> LowerContext::guards(StageId s) {
     traits.reduce = !spatial;
     if (lp.region) add_guard(out, s, value >= make_index(0), traits);
     add_guard(out, s, value < make_index(extent), traits);
+    if (!lp.region) continue;
+    for (const Expr& c : within_sources(st.base_stage, a, value)) add_guard(out, s, c, traits);
   }
   const ReduceNode* reduce = definition.reduce();
   if (reduce != nullptr && reduce->where.get() != nullptr && !copy &&

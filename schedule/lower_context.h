@@ -56,6 +56,8 @@ class LowerContext {
   void add_guard(std::vector<Guard>& out, StageId s, Expr cond, const Guard& traits);
   bool made_from_storage(const Stage& stage, LoopId l) const;
   bool absent_in_copies(StageId s, const Expr& where);
+  std::vector<StageId> partial_sources(StageId s) const;
+  std::vector<Expr> within_sources(StageId s, int axis, const Expr& value);
   void add_outer_term_guards(std::vector<Guard>& out, StageId s);
   bool has_absent_part(const Stage& stage, LoopId l) const;
   bool in_scope(const Expr& e, StageId s) const;

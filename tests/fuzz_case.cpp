@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "espalier/schedule/text.h"
+#include "espalier/search/slots.h"
 #include "random_dag.h"
 #include "random_schedule.h"
 #include "tally.h"
@@ -65,6 +66,18 @@ Target draw_target(Rng& rng) {
   return restrict_to_avx2(host);
 }
 
+// A case without a schedule.
+FuzzCase draw_program(Rng& rng, const DagHints& hints) {
+  const int64_t work = rng.chance(0.15) ? 4 * kWork : rng.range(8, kWork);
+  const RandomDag random = random_dag(rng, work, hints);
+  FuzzCase c;
+  c.task = {random.dag, draw_target(rng), static_cast<int>(rng.range(1, 3)), ""};
+  c.data_seed = rng.next() >> 16;
+  c.exact = random.exact;
+  c.specials = !random.has_absent_terms && rng.chance(0.25);
+  return c;
+}
+
 }  // namespace
 
 std::string to_string(const FuzzCase& c) {
@@ -112,19 +125,13 @@ std::vector<Array> make_arguments(const FuzzCase& c) {
   return arguments;
 }
 
-FuzzCase draw_case(uint64_t seed, uint64_t number, Tally& tally,
-                   const std::function<void(const std::string&)>& announce) {
+FuzzCase draw_random_steps(uint64_t seed, uint64_t number, Tally& tally,
+                           const std::function<void(const std::string&)>& announce) {
   Rng rng = Rng(seed).fork(number);
-  const int64_t work = rng.chance(0.15) ? 4 * kWork : rng.range(8, kWork);
   const auto tail = static_cast<TailKind>(number / kStepKinds % kTailKinds);
   const int focus = static_cast<int>(number % kStepKinds);
   const bool pair = focus == kind_of(ShareStep{}) || focus == kind_of(ComputeAfterStep{});
-  const RandomDag random = random_dag(rng, work, {tail == TailKind::Where, pair});
-  FuzzCase c;
-  c.task = {random.dag, draw_target(rng), static_cast<int>(rng.range(1, 3)), ""};
-  c.data_seed = rng.next() >> 16;
-  c.exact = random.exact;
-  c.specials = !random.has_absent_terms && rng.chance(0.25);
+  FuzzCase c = draw_program(rng, {tail == TailKind::Where, pair});
   DrawOptions options;
   options.focus = focus;
   options.tail = tail;
@@ -137,6 +144,33 @@ FuzzCase draw_case(uint64_t seed, uint64_t number, Tally& tally,
     };
   }
   c.trace = random_schedule(rng, c.task, options, tally).trace();
+  return c;
+}
+
+FuzzCase draw_sketch(uint64_t seed, uint64_t number, Tally& tally,
+                     const std::function<void(const std::string&)>& announce) {
+  Rng rng = Rng(seed).fork(number);
+  FuzzCase c = draw_program(rng, {rng.chance(0.3), rng.chance(0.3)});
+  if (announce) announce(to_string(c));
+  const SketchSpace space(c.task);
+  StructurePtr structure = space.preferred();
+  if (number % 4 != 0) {
+    if (StructurePtr drawn = space.draw(rng, rng.uniform())) {
+      structure = drawn;
+    } else {
+      ++tally.undrawn;
+    }
+  }
+  std::optional<Candidate> candidate = structure->candidate();
+  if (number % 8 != 0) {
+    candidate = draw_numbers(c.task, *structure, rng, rng.uniform());
+    if (!candidate) {
+      ++tally.undrawn;
+      candidate = structure->candidate();
+    }
+  }
+  c.trace = candidate->trace();
+  for (const Step& step : c.trace) ++tally.applied[static_cast<size_t>(kind_of(step))];
   return c;
 }
 

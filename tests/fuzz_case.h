@@ -27,10 +27,17 @@ Result<FuzzCase> parse_case(std::string_view text);
 // Inputs and then constants, as evaluate() takes them.
 std::vector<Array> make_arguments(const FuzzCase& c);
 
-// The case with this number of the run with this seed: random DAG, schedule, data. `announce`, if
-// any, gets the text of the case with each step before the step is applied.
+// Makes the case with a number of the run with a seed, counting in the tally what it draws.
+// `announce`, if any, gets the text of the case with each step before the step is applied.
 struct Tally;
-FuzzCase draw_case(uint64_t seed, uint64_t number, Tally& tally,
-                   const std::function<void(const std::string&)>& announce = {});
+using CaseSource = std::function<FuzzCase(uint64_t seed, uint64_t number, Tally& tally,
+                                          const std::function<void(const std::string&)>& announce)>;
+
+// Random DAGs under random steps: each kind of step under each kind of tail in turn.
+FuzzCase draw_random_steps(uint64_t seed, uint64_t number, Tally& tally,
+                           const std::function<void(const std::string&)>& announce = {});
+// Random DAGs under schedules that the sketch rules and the sampler make, or the default one.
+FuzzCase draw_sketch(uint64_t seed, uint64_t number, Tally& tally,
+                     const std::function<void(const std::string&)>& announce = {});
 
 }  // namespace espalier

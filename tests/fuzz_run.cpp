@@ -33,7 +33,7 @@ void work(const FuzzOptions& o, uint64_t first, uint64_t end, Clock::time_point 
     slot.activity = Activity::Draw;
     ++slot.started;
     ++slot.tally.cases;
-    const FuzzCase c = draw_case(o.seed, n, slot.tally);
+    const FuzzCase c = o.source(o.seed, n, slot.tally, {});
     const Verdict v = compare_evaluations(c, o.depth, &slot.activity);
     if (v.failed()) {
       slot.failed = true;
@@ -56,8 +56,7 @@ std::string case_text(const FuzzOptions& o, uint64_t number) {
   auto* text = new (memory.data()) SharedText[2];
   const pid_t pid = start_child(&text[1], [&] {
     Tally tally;
-    const FuzzCase c =
-        draw_case(o.seed, number, tally, [&](const std::string& s) { text->set(s); });
+    const FuzzCase c = o.source(o.seed, number, tally, [&](const std::string& s) { text->set(s); });
     text->set(to_string(c));
   });
   int status = 0;

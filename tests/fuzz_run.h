@@ -10,6 +10,7 @@
 namespace espalier {
 
 struct FuzzOptions {
+  CaseSource source = draw_random_steps;
   uint64_t seed = 1;
   uint64_t first = 0;  // number of the first case
   int64_t cases = INT64_MAX;

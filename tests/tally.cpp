@@ -23,6 +23,7 @@ std::string row_name(int kind) {
 void Tally::add(const Tally& other) {
   cases += other.cases;
   compared += other.compared;
+  undrawn += other.undrawn;
   refused += other.refused;
   failed += other.failed;
   for (size_t k = 0; k < kStepKinds; ++k) {
@@ -45,7 +46,8 @@ void Tally::count_run(const State& state) {
 std::string to_string(const Tally& tally) {
   std::string out = std::to_string(tally.cases) + " cases: " + std::to_string(tally.compared) +
                     " compared, " + std::to_string(tally.refused) + " refused by lowering, " +
-                    std::to_string(tally.failed) + " failed\n";
+                    std::to_string(tally.failed) + " failed; " + std::to_string(tally.undrawn) +
+                    " draws came to nothing\n";
   out += "step              applied   undone rejected  ran:none    split    where   vector\n";
   for (int k = 0; k < kStepKinds; ++k) {
     const auto i = static_cast<size_t>(k);

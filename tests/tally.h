@@ -16,6 +16,7 @@ inline constexpr int kRejectionCodes = static_cast<int>(RejectionCode::Overflow)
 struct Tally {
   int64_t cases = 0;     // drawn
   int64_t compared = 0;  // went through all evaluations
+  int64_t undrawn = 0;   // sketches or numbers that gave no schedule
   int64_t refused = 0;   // lowering said that the code would be too large
   int64_t failed = 0;
   // Of a step kind: applied and kept; applied, but taken back since the case would have been too
