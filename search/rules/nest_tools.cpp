@@ -37,14 +37,12 @@ std::string name_slot(const PartialSketch& sketch, StageId s, std::string_view r
   return std::string(role) + " of " + sketch.state().stage_name(s);
 }
 
-void parallelize(PartialSketch& sketch, StageId s, std::vector<LoopId>* outer, double flops,
+void parallelize(PartialSketch& sketch, StageId s, std::vector<LoopId>* outer, double work_us,
                  Chooser& chooser) {
   const int threads = sketch.task().threads;
   if (threads <= 1 || outer->empty()) return;
-  // Waking the pool costs some microseconds: a few ten thousand operations.
-  constexpr double kWorthWaking = 1e5;
   int preferred = 0;
-  if (flops >= kWorthWaking) {
+  if (work_us >= kWorthWakingUs) {
     int64_t iterations = 1;
     while (preferred < static_cast<int>(outer->size()) && iterations < 8 * threads) {
       iterations *= sketch.extent(s, (*outer)[static_cast<size_t>(preferred++)]);
@@ -61,9 +59,16 @@ void parallelize(PartialSketch& sketch, StageId s, std::vector<LoopId>* outer, d
 }
 
 double work_of(const State& state, StageId s) {
+  constexpr double kOperationsPerUs = 4e4, kBytesPerUs = 2e4;
   const StageAccess access = analyze_stage(state, s);
-  double operations = std::max(1.0, body_cost(state.dag().stage(state.stage(s).op)));
-  return operations * static_cast<double>(access.points());
+  const StageInfo& info = state.dag().stage(state.stage(s).op);
+  const double operations = std::max(1.0, body_cost(info)) * static_cast<double>(access.points());
+  double bytes = static_cast<double>(access.spatial_points()) * bytes_of(info.tensor->dtype);
+  for (const ReadAccess& r : access.reads) {
+    const DType type = state.dag().stage(r.producer).tensor->dtype;
+    bytes += static_cast<double>(r.elements) * bytes_of(type);
+  }
+  return std::max(operations / kOperationsPerUs, bytes / kBytesPerUs);
 }
 
 void vectorize_points(PartialSketch& sketch, StageId s, std::vector<int> axes) {

@@ -24,11 +24,15 @@ std::string name_slot(const PartialSketch& sketch, StageId s, std::string_view r
 // loops of the stage from the outside in. How many of them are fused is the chooser's to say,
 // preferably so many that each thread gets a few iterations, and none where the work is smaller
 // than waking a thread. The fused loop takes their place in `outer`.
-void parallelize(PartialSketch& sketch, StageId s, std::vector<LoopId>* outer, double flops,
+void parallelize(PartialSketch& sketch, StageId s, std::vector<LoopId>* outer, double work_us,
                  Chooser& chooser);
 
-// Floating-point operations of the stage and of what is inlined into it, for the whole DAG stage.
+// Microseconds that one thread will take for the whole stage, roughly: its operations, or moving
+// what it reads and writes. It decides whether waking other threads pays.
 double work_of(const State& state, StageId s);
+
+// Work that is shared is worth waking a thread for.
+inline constexpr double kWorthWakingUs = 20;
 
 // Vectorizes a stage without a reduction along its innermost contiguous axis among `axes` (loops
 // that are still leaves), cut into `unroll` vectors; the rest of the axis stays outside. Axes that

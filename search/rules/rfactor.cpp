@@ -30,11 +30,11 @@ class RfactorRule final : public SketchRule {
     const int threads = sketch.task().threads;
     int shares = 1;
     if (threads > 1 && access.spatial_points() < threads) {
-      const bool worth = work >= 4e5;
+      const bool worth = work >= 2 * kWorthWakingUs;
       if (chooser.flag("partial results in parallel", worth)) shares = threads;
     }
     reduce_along_lanes(sketch, s, shares);
-    if (sketch.ok() && shares == 1 && threads > 1 && work >= 1e5) {
+    if (sketch.ok() && shares == 1 && threads > 1 && work >= kWorthWakingUs) {
       // Threads share the elements: the outermost loop that has some for each of them.
       LoopId rows = kNoLoop;
       for (LoopId l : sketch.stage(s).order) {
