@@ -30,8 +30,15 @@ std::optional<std::vector<RegisterSlot>> plan_registers(const Buffer& buffer, co
     const std::optional<RegisterSlot> slot = register_slot(offset, predicate, lanes);
     if (!slot) {
       regular = false;
-    } else if (std::find(slots.begin(), slots.end(), *slot) == slots.end()) {
+      return;
+    }
+    const auto same = std::find_if(slots.begin(), slots.end(),
+                                   [&](const RegisterSlot& s) { return s.offset == slot->offset; });
+    if (same == slots.end()) {
       slots.push_back(*slot);
+    } else {
+      same->lanes = std::max(same->lanes, slot->lanes);
+      same->active = std::max(same->active, slot->active);
     }
   };
   const auto on_expr = [&](const Expr& e) {

@@ -30,6 +30,12 @@ TEST(RegisterPlan, LanesPastTheMaskDoNotOverlapTheNextPlace) {
   EXPECT_EQ(slots({store_at(0, 16, make_prefix_mask(9, 16)), store_at(9, 16)}), 2u);
 }
 
+TEST(RegisterPlan, AccessesToTheFirstLanesShareTheSlot) {
+  EXPECT_EQ(slots({store_at(0, 16), store_at(0, 16, make_prefix_mask(12, 16)), store_at(0, 8),
+                   store_at(0, 1)}),
+            1u);
+}
+
 TEST(RegisterPlan, VariableOffsetsNeedMemory) {
   const Var i("i");
   EXPECT_EQ(slots({make_flat_store(kR, i, Expr(1.0f))}), 0u);
@@ -80,6 +86,44 @@ TEST(RegisterPlan, AccumulatorsNeverTouchTheStack) {
 TEST(RegisterPlan, RaggedAccumulatorsNeverTouchTheStack) {
   const std::string text = emit_assembly(tile(3, 23, 100), test::avx512()).value();
   EXPECT_EQ(text.find("rsp"), std::string::npos) << text;
+}
+
+// T[i, l] += A[i, 16 c + l] * B[16 c + l], the last chunk incomplete; then C[i, l] = T[i, l].
+LoweredKernel dot_lanes(int64_t rows, int64_t depth, int64_t lanes) {
+  const Buffer a = make_buffer("A", DType::F32, {rows, depth}, BufferScope::Param);
+  const Buffer b = make_buffer("B", DType::F32, {depth}, BufferScope::Param);
+  const Buffer c = make_buffer("C", DType::F32, {rows, lanes}, BufferScope::Param);
+  const Buffer t = make_buffer("T", DType::F32, {rows, lanes}, BufferScope::Register);
+  const Var i("i"), l("l"), chunk("c");
+  const auto on_tile = [&](int64_t width, Stmt s) {
+    return make_for(i, 0, rows, ForKind::Unrolled,
+                    make_for(l, 0, width, ForKind::Vectorized, std::move(s)));
+  };
+  const auto add = [&](const Expr& first) {
+    const Expr k = first * lanes + l;
+    return make_store(t, {i, l}, make_load(t, {i, l}) + make_load(a, {i, k}) * make_load(b, {k}));
+  };
+  const int64_t whole = depth / lanes;
+  return test::kernel_of(
+      {a, b, c},
+      make_allocate(
+          t, make_block({on_tile(lanes, make_store(t, {i, l}, Expr(0.0f))),
+                         make_for(chunk, 0, whole, ForKind::Serial, on_tile(lanes, add(chunk))),
+                         on_tile(depth - whole * lanes, add(make_index(whole))),
+                         on_tile(lanes, make_store(c, {i, l}, make_load(t, {i, l})))})));
+}
+
+TEST(RegisterPlan, LastTermsOfAReductionAlongLanesAreTheSame) {
+  for (const int64_t rest : {1, 2, 3, 4, 5, 7, 8, 9, 12, 15}) {
+    test::expect_same_everywhere(dot_lanes(3, 3 * 16 + rest, 16));
+  }
+}
+
+TEST(RegisterPlan, LastTermsOfAReductionAlongLanesStayInRegisters) {
+  for (const int64_t rest : {1, 5, 12}) {
+    const std::string text = emit_assembly(dot_lanes(4, 48 + rest, 16), test::avx512()).value();
+    EXPECT_EQ(text.find("rsp"), std::string::npos) << text;
+  }
 }
 
 }  // namespace

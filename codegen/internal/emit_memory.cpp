@@ -28,6 +28,19 @@ llvm::SmallVector<int, 64> lane_range(int from, int count) {
   return lanes;
 }
 
+// As many of the first lanes as asked for; those that `v` does not have hold anything.
+llvm::Value* resize_lanes(Builder& b, llvm::Value* v, int from, int to) {
+  if (from == to) return v;
+  if (to == 1) return b.CreateExtractElement(v, uint64_t{0});
+  if (from == 1) {
+    auto* type = llvm::FixedVectorType::get(v->getType(), static_cast<unsigned>(to));
+    return b.CreateInsertElement(llvm::PoisonValue::get(type), v, uint64_t{0});
+  }
+  llvm::SmallVector<int, 64> lanes = lane_range(0, to);
+  for (int l = from; l < to; ++l) lanes[static_cast<size_t>(l)] = llvm::PoisonMaskElem;
+  return b.CreateShuffleVector(v, lanes);
+}
+
 // Whether lane l of the result depends on lane l of the operands only.
 bool lane_by_lane(const Expr& e) {
   bool result = true;
@@ -148,25 +161,35 @@ llvm::Value* FunctionEmitter::plain_load(const Buffer& buffer, Type t, llvm::Val
   return load;
 }
 
-llvm::AllocaInst* FunctionEmitter::find_slot(const Buffer& buffer,
-                                             const RegisterSlot& shape) const {
-  const Slots& slots = slots_.at(buffer.get());
-  for (size_t i = 0; i < slots.shapes.size(); ++i) {
-    if (slots.shapes[i] == shape) return slots.values[i];
+const FunctionEmitter::HeldSlot& FunctionEmitter::find_slot(const Buffer& buffer,
+                                                            const RegisterSlot& part) const {
+  for (const HeldSlot& slot : slots_.at(buffer.get())) {
+    if (slot.shape.offset == part.offset) return slot;
   }
-  ESP_UNREACHABLE("no slot of ", buffer->name, " at ", shape.offset);
+  ESP_UNREACHABLE("no slot of ", buffer->name, " at ", part.offset);
 }
 
-llvm::Value* FunctionEmitter::load_slot(llvm::AllocaInst* slot, const RegisterSlot& shape,
+llvm::Value* FunctionEmitter::load_slot(const HeldSlot& slot, const RegisterSlot& part,
                                         const LoadNode& n) {
-  llvm::Value* v = b_.CreateLoad(slot->getAllocatedType(), slot);
-  v = from_memory(b_, n.type, v);
-  if (shape.active == shape.lanes) return v;
+  llvm::Value* v = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
+  v = from_memory(b_, n.type, resize_lanes(b_, v, slot.shape.lanes, part.lanes));
+  if (part.active == part.lanes) return v;
   // Lanes past the active ones hold whatever was computed in them. That can be seen unless the
   // value ends in a store under the same predicate, lane by lane.
-  if (stored_lanes_ <= shape.active) return v;
-  return b_.CreateSelect(prefix_constant(b_.getContext(), shape.active, shape.lanes), v,
+  if (stored_lanes_ <= part.active) return v;
+  return b_.CreateSelect(prefix_constant(b_.getContext(), part.active, part.lanes), v,
                          llvm::Constant::getNullValue(v->getType()));
+}
+
+void FunctionEmitter::store_slot(const HeldSlot& slot, const RegisterSlot& part,
+                                 llvm::Value* value) {
+  const int lanes = slot.shape.lanes;
+  value = resize_lanes(b_, value, part.lanes, lanes);
+  if (part.active < slot.shape.active) {
+    llvm::Value* others = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
+    value = b_.CreateSelect(prefix_constant(b_.getContext(), part.active, lanes), value, others);
+  }
+  b_.CreateStore(value, slot.value);
 }
 
 llvm::Value* FunctionEmitter::emit_load(const LoadNode& n) {
@@ -340,7 +363,7 @@ void FunctionEmitter::emit_store(const StoreNode& n) {
   if (slots_.contains(n.buffer.get())) {
     const std::optional<RegisterSlot> shape = register_slot(offset, n.predicate, t.lanes);
     ESP_CHECK(shape.has_value());
-    b_.CreateStore(value, find_slot(n.buffer, *shape));
+    store_slot(find_slot(n.buffer, *shape), *shape, value);
     return;
   }
   const Mask mask = emit_mask(n.predicate, t.lanes);

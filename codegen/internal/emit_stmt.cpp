@@ -102,12 +102,11 @@ void FunctionEmitter::emit_allocate(const AllocateNode& n) {
   }
   if (buffer->scope == BufferScope::Register) {
     if (auto plan = plan_registers(buffer, n.body, !in_body_ && state_.func.threads > 1)) {
-      Slots slots;
+      std::vector<HeldSlot> slots;
       for (const RegisterSlot& shape : *plan) {
         llvm::Type* type = memory_type(ctx, Type(buffer->dtype, shape.lanes));
-        slots.values.push_back(entry_alloca(type, llvm::Align(1), buffer->name));
+        slots.push_back({shape, entry_alloca(type, llvm::Align(1), buffer->name)});
       }
-      slots.shapes = std::move(*plan);
       slots_[buffer.get()] = std::move(slots);
       emit(n.body);
       slots_.erase(buffer.get());

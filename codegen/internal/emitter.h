@@ -94,8 +94,14 @@ class FunctionEmitter {
   llvm::Value* load_pieces(const LoadNode& n, llvm::Value* at, llvm::Align align, int count);
   llvm::Value* load_strided(const LoadNode& n, const RampNode& offset);
   llvm::Value* load_lanes(const LoadNode& n, const Mask& mask);
-  llvm::Value* load_slot(llvm::AllocaInst* slot, const RegisterSlot& shape, const LoadNode& n);
-  llvm::AllocaInst* find_slot(const Buffer& buffer, const RegisterSlot& shape) const;
+  // A value that a register buffer is held in. Loads and stores of a part touch its first lanes.
+  struct HeldSlot {
+    RegisterSlot shape;
+    llvm::AllocaInst* value;
+  };
+  const HeldSlot& find_slot(const Buffer& buffer, const RegisterSlot& part) const;
+  llvm::Value* load_slot(const HeldSlot& slot, const RegisterSlot& part, const LoadNode& n);
+  void store_slot(const HeldSlot& slot, const RegisterSlot& part, llvm::Value* value);
   void emit_store(const StoreNode& n);
   void store_contiguous(const StoreNode& n, llvm::Value* value, const Expr& first,
                         const Mask& mask);
@@ -132,11 +138,7 @@ class FunctionEmitter {
   std::unordered_map<const ExprNode*, int64_t> divisors_;     // of variables, where more than 1
   std::unordered_map<const LetNode*, llvm::Value*> running_;  // Lets that a loop counts along
   std::unordered_map<const BufferNode*, Place> places_;
-  struct Slots {
-    std::vector<RegisterSlot> shapes;
-    std::vector<llvm::AllocaInst*> values;
-  };
-  std::unordered_map<const BufferNode*, Slots> slots_;
+  std::unordered_map<const BufferNode*, std::vector<HeldSlot>> slots_;
 
   struct ExprHash {
     size_t operator()(const Expr& e) const { return static_cast<size_t>(e->hash); }
