@@ -36,7 +36,7 @@ enum class ExprKind : uint8_t {
   Load,    // loop level: an element (or lanes) of a buffer
   Ramp,    // base, base+stride, ... (lanes of them)
   Broadcast,  // one value in all lanes
-  LaneReduce  // lanes of a vector combined into a scalar, in a fixed pairwise tree
+  LaneReduce  // lanes of a vector combined into a scalar, in a fixed tree
 };
 
 enum class UnaryOp : uint8_t {
@@ -186,7 +186,8 @@ struct BroadcastNode final : ExprNode {
   Expr value;
   BroadcastNode(Type t) : ExprNode(kKind, t) {}
 };
-// Combines lanes 2i and 2i+1 (n odd: the last passes through), then again, until one is left.
+// Combines the lower half of the n lanes with the upper one, lane i with lane i + ceil(n / 2) (n
+// odd: the middle one passes through), then again, until one is left.
 struct LaneReduceNode final : ExprNode {
   static constexpr ExprKind kKind = ExprKind::LaneReduce;
   BinaryOp op{};  // Add, Mul, Min, Max, And, Or

@@ -84,10 +84,9 @@ class Interpreter {
         compute(o.a);
         scratch_.assign(values(o.a), values(o.a) + op(o.a).lanes);
         for (size_t n = scratch_.size(); n > 1; n = (n + 1) / 2) {
-          for (size_t l = 0; l < n / 2; ++l) {
-            o.binary(&scratch_[2 * l], &scratch_[2 * l + 1], &scratch_[l], 1);
+          for (size_t l = 0, half = (n + 1) / 2; l + half < n; ++l) {
+            o.binary(&scratch_[l], &scratch_[l + half], &scratch_[l], 1);
           }
-          if (n % 2 != 0) scratch_[n / 2] = scratch_[n - 1];
         }
         at(o.out)[0] = scratch_[0];
         return;

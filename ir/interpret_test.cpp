@@ -93,14 +93,14 @@ TEST_F(Interpret, LanesThatAreOffReadZero) {
   EXPECT_THAT(z, ElementsAre(1, 0, 3, 4));
 }
 
-TEST_F(Interpret, LaneReduceIsAPairwiseTree) {
+TEST_F(Interpret, LaneReduceIsATreeOfHalves) {
   Buffer a = param("A", DType::F32, {5}), o = param("O", DType::F32, {});
-  // ((1e8 + 1) + (-1e8 + 1)) + 1: the ones beside 1e8 are lost.
+  // ((1e8 + 1) + -1e8) + (1 + 1): the one beside 1e8 is lost.
   float x[] = {1e8f, 1, -1e8f, 1, 1}, z;
   ASSERT_TRUE(
       run(make_store(o, {}, make_lane_reduce(BinaryOp::Add, make_load(a, {make_ramp(0, 1, 5)}))),
           {{a, x}, {o, &z}}));
-  EXPECT_EQ(z, ((1e8f + 1.0f) + (-1e8f + 1.0f)) + 1.0f);
+  EXPECT_EQ(z, ((1e8f + 1.0f) + -1e8f) + (1.0f + 1.0f));
 }
 
 TEST_F(Interpret, ScalarSelectReadsOnlyItsSide) {

@@ -226,35 +226,26 @@ llvm::Value* emit_cast(Builder& b, Type from, Type to, llvm::Value* v) {
 }
 
 llvm::Value* emit_lane_reduce(Builder& b, BinaryOp op, Type t, llvm::Value* v) {
-  int lanes = t.lanes;
-  while (lanes > 1) {
-    const int half = lanes / 2;
-    llvm::SmallVector<int, 32> even, odd;
-    for (int l = 0; l < half; ++l) {
-      even.push_back(2 * l);
-      odd.push_back(2 * l + 1);
+  const auto part = [&](llvm::Value* from, int first, int count) -> llvm::Value* {
+    if (count == 1) return b.CreateExtractElement(from, static_cast<uint64_t>(first));
+    llvm::SmallVector<int, 64> lanes(static_cast<size_t>(count));
+    std::iota(lanes.begin(), lanes.end(), first);
+    return b.CreateShuffleVector(from, lanes);
+  };
+  for (int lanes = t.lanes; lanes > 1; lanes = (lanes + 1) / 2) {
+    const int half = (lanes + 1) / 2, pairs = lanes / 2;
+    llvm::Value* sums =
+        emit_binary(b, op, t.with_lanes(pairs), part(v, 0, pairs), part(v, half, pairs));
+    if (half == pairs) {
+      v = sums;
+      continue;
     }
-    llvm::Value *x, *y, *last = nullptr;
-    if (half == 1) {
-      x = b.CreateExtractElement(v, uint64_t{0});
-      y = b.CreateExtractElement(v, uint64_t{1});
-    } else {
-      x = b.CreateShuffleVector(v, even);
-      y = b.CreateShuffleVector(v, odd);
+    // The middle lane goes behind the sums.
+    for (int l = 0; l < pairs; ++l) {
+      llvm::Value* sum = pairs == 1 ? sums : b.CreateExtractElement(sums, static_cast<uint64_t>(l));
+      v = b.CreateInsertElement(v, sum, static_cast<uint64_t>(l));
     }
-    if (lanes % 2 != 0) last = b.CreateExtractElement(v, static_cast<uint64_t>(lanes - 1));
-    v = emit_binary(b, op, t.with_lanes(half), x, y);
-    if (last != nullptr) {
-      llvm::Type* wider =
-          llvm::FixedVectorType::get(last->getType(), static_cast<unsigned>(half + 1));
-      llvm::SmallVector<int, 32> places(static_cast<size_t>(half + 1), -1);
-      std::iota(places.begin(), places.end() - 1, 0);
-      llvm::Value* grown =
-          half == 1 ? b.CreateInsertElement(llvm::PoisonValue::get(wider), v, uint64_t{0})
-                    : b.CreateShuffleVector(v, places);
-      v = b.CreateInsertElement(grown, last, static_cast<uint64_t>(half));
-    }
-    lanes = half + lanes % 2;
+    v = part(v, 0, half);
   }
   return v;
 }

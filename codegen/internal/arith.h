@@ -11,7 +11,7 @@ llvm::Value* emit_unary(Builder& b, UnaryOp op, Type t, llvm::Value* a);
 llvm::Value* emit_binary(Builder& b, BinaryOp op, Type t, llvm::Value* x, llvm::Value* y);
 llvm::Value* emit_fma(Builder& b, Type t, llvm::Value* x, llvm::Value* y, llvm::Value* z);
 llvm::Value* emit_cast(Builder& b, Type from, Type to, llvm::Value* v);
-// Lanes 2i and 2i+1 combined until one is left.
+// The halves combined until one lane is left.
 llvm::Value* emit_lane_reduce(Builder& b, BinaryOp op, Type t, llvm::Value* v);
 
 // Division and modulo of integers, total (arith_int.cpp).
