@@ -32,7 +32,7 @@ double cycles(int64_t rows, int64_t vectors, bool loads_alike, const Machine& m)
 }  // namespace
 
 RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int lanes,
-                                  const Target& target, bool loads_alike) {
+                                  const Target& target, bool loads_alike, int64_t most_rows) {
   Machine m;
   m.registers = target.vector_registers;
   // Wide vectors are commonly worked off at half the rate; broadcasts are not.
@@ -45,14 +45,15 @@ RegisterTile choose_register_tile(int64_t row_extent, int64_t col_extent, int la
   col_extent = std::max<int64_t>(col_extent, 1);
   if (col_extent < lanes) {
     // Part of a vector: all of it, and rows for the latency.
-    RegisterTile tile = choose_register_tile(row_extent, lanes, lanes, target, loads_alike);
+    const RegisterTile tile =
+        choose_register_tile(row_extent, lanes, lanes, target, loads_alike, most_rows);
     return {tile.rows, col_extent, tile.cycles};
   }
   const int64_t vectors = ceil_div(col_extent, lanes);
   // A broadcast stays beside the accumulators, and the vector operands if they serve several rows.
   RegisterTile best;
   for (int64_t v = 1; v <= std::min<int64_t>(vectors, 8); ++v) {
-    for (int64_t r = 1; r <= std::min<int64_t>(row_extent, m.registers); ++r) {
+    for (int64_t r = 1; r <= std::min({row_extent, m.registers, most_rows}); ++r) {
       if (r * v + (r > 1 ? v : 1) + 1 > m.registers) break;
       // Without operands that rows share, more of them than hide the latency only make code long.
       if (loads_alike && r > 1 && r * v > kAlikeAccumulators) break;

@@ -24,6 +24,11 @@ TEST(RegisterTile, FitsTheRegisterFile) {
   }
 }
 
+TEST(RegisterTile, HasNoMoreRowsThanAllowed) {
+  EXPECT_LE(choose_register_tile(2048, 16, 16, avx512(), false, 7).rows, 7);
+  EXPECT_GT(choose_register_tile(2048, 16, 16, avx512()).rows, 7);
+}
+
 TEST(RegisterTile, BigMatricesGetBigTiles) {
   const RegisterTile narrow = choose_register_tile(512, 512, 8, avx2());
   EXPECT_GE(narrow.rows * narrow.cols / 8, 8);

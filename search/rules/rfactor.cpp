@@ -3,9 +3,15 @@
 // than threads, partial results in parallel.
 #include "espalier/search/rules/nest_tools.h"
 #include "espalier/search/rules/row_reduction.h"
+#include "espalier/search/rules/tile_plan.h"
 
 namespace espalier {
 namespace {
+
+// Combining the lanes of a result must not cost more than a small part of its terms, in vectors.
+constexpr int64_t kLongTerms = 16;
+// An operand that is used so often can be copied into panels for little.
+constexpr int64_t kWorthMoving = 64;
 
 class RfactorRule final : public SketchRule {
  public:
@@ -19,9 +25,19 @@ class RfactorRule final : public SketchRule {
     for (int a : axes) terms *= access.extent[static_cast<size_t>(a)];
     if (terms < access.lanes) return 3;
     if (access.spatial_points() * 2 < access.lanes) return 30;
-    // Where operands are used again, register tiles win if they can be had.
-    const bool reuse = sketch.task().dag.stage(sketch.stage(s).op).anchor;
-    return reuse ? 1.5 : 12;
+    if (!sketch.task().dag.stage(sketch.stage(s).op).anchor) return 12;
+    // Where operands are used again, tiles with lanes along the results win, if they can be had
+    // without moving more than they save.
+    const TilePlan plan = plan_tile(sketch.state(), s);
+    if (!plan.good() || plan.vector_extent * 2 < access.lanes) return 10;
+    const bool long_terms = terms >= kLongTerms * access.lanes;
+    for (const ReadPlan& read : plan.reads) {
+      for (const ReadAccess& r : access.reads) {
+        const bool moved = r.number == read.number && read.must_pack && !read.constant;
+        if (moved && long_terms && access.points() < kWorthMoving * r.elements) return 21;
+      }
+    }
+    return 3;
   }
 
   void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {
@@ -33,7 +49,9 @@ class RfactorRule final : public SketchRule {
       const bool worth = work >= 2 * kWorthWakingUs;
       if (chooser.flag("partial results in parallel", worth)) shares = threads;
     }
-    reduce_along_lanes(sketch, s, shares);
+    const bool shared = shares == 1 && !shared_axes(analyze_stage(sketch.state(), s)).empty();
+    const bool tile = shared && chooser.flag("results side by side", true);
+    reduce_along_lanes(sketch, s, shares, tile);
     if (sketch.ok() && shares == 1 && threads > 1 && work >= kWorthWakingUs) {
       // Threads share the elements: the outermost loop that has some for each of them.
       LoopId rows = kNoLoop;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "espalier/search/register_tile.h"
 #include "espalier/search/rules/nest_tools.h"
 #include "espalier/support/number.h"
 
@@ -32,15 +33,37 @@ std::vector<int> lane_axes(const State& state, StageId s) {
   return {};
 }
 
-StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares) {
+std::vector<int> shared_axes(const StageAccess& access) {
+  std::vector<int> axes;
+  for (int a = access.spatial - 1; a >= 0 && axes.size() < 2; --a) {
+    const size_t i = static_cast<size_t>(a);
+    const bool stays = std::any_of(access.reads.begin(), access.reads.end(),
+                                   [&](const ReadAccess& r) { return !r.uses[i]; });
+    if (access.extent[i] > 1 && stays) axes.insert(axes.begin(), a);
+  }
+  return axes;
+}
+
+StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares, bool tile) {
   const std::vector<int> axes = lane_axes(sketch.state(), s);
   if (axes.empty()) return -1;
   const StageAccess access = analyze_stage(sketch.state(), s);
   const LoopId whole = sketch.fuse(s, {axes.begin(), axes.end()});
   const int64_t extent = sketch.extent(s, whole);
   const int64_t lanes = std::min<int64_t>(access.lanes, extent);
+
+  std::vector<int> tiled;
+  RegisterTile sizes;
+  if (tile) tiled = shared_axes(access);
+  if (!tiled.empty()) {
+    auto extent_of = [&](size_t t) {
+      return t < tiled.size() ? access.extent[static_cast<size_t>(tiled[t])] : 1;
+    };
+    sizes = choose_register_tile(extent_of(0), extent_of(1), 1, sketch.task().target);
+  }
   // Enough chains to hide the latency of the combiner, four at least if there is work for them.
-  const int64_t chains = std::clamp<int64_t>(extent / lanes, 1, 4);
+  const int64_t most = tiled.empty() ? 4 : std::max<int64_t>(1, 8 / (sizes.rows * sizes.cols));
+  const int64_t chains = std::clamp<int64_t>(extent / lanes, 1, most);
   std::vector<Num> factors;
   if (shares > 1) {
     const int64_t steps = ceil_div(extent, lanes * chains);
@@ -54,7 +77,9 @@ StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares) {
 
   std::vector<LoopId> order;
   for (LoopId l : sketch.stage(s).order) {
-    if (std::find(parts.begin(), parts.end(), l) == parts.end()) order.push_back(l);
+    const bool moved = std::find(parts.begin(), parts.end(), l) != parts.end() ||
+                       std::find(tiled.begin(), tiled.end(), l) != tiled.end();
+    if (!moved) order.push_back(l);
   }
   std::vector<LoopId> factored = {chain, lane};
   if (shares > 1) {
@@ -64,32 +89,55 @@ StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares) {
   } else {
     order.push_back(parts[0]);
   }
+  for (int a : tiled) order.push_back(static_cast<LoopId>(a));
   order.push_back(chain);
   order.push_back(lane);
   sketch.reorder(s, order);
   const StageId partial = sketch.rfactor(s, factored);
   if (!sketch.ok()) return partial;
 
+  // The loops of the final stage: outer ones, those of the tile, chains and lanes.
+  std::vector<LoopId> outer, inner, combined;
+  const std::vector<LoopId> last = sketch.stage(s).order;
+  for (LoopId l : last) {
+    if (sketch.loop(s, l).reduce) {
+      combined.push_back(l);
+      continue;
+    }
+    const std::vector<int> from = axes_of_loop(sketch.stage(s), l);
+    const auto t = std::find(tiled.begin(), tiled.end(), from.empty() ? -1 : from[0]);
+    if (t == tiled.end()) {
+      outer.push_back(l);
+      continue;
+    }
+    const bool first = t == tiled.begin();
+    const Num size = sketch.slot(name_slot(sketch, s, first ? "results" : "results across"),
+                                 SlotKind::Register, first ? sizes.rows : sizes.cols);
+    const std::vector<LoopId> halves = sketch.split(s, l, {size});
+    outer.push_back(halves[0]);
+    inner.push_back(halves[1]);
+  }
+  std::vector<LoopId> nest = outer;
+  nest.insert(nest.end(), inner.begin(), inner.end());
+  nest.insert(nest.end(), combined.begin(), combined.end());
+  if (!inner.empty()) sketch.reorder(s, nest);
+
   // The partial results of a stage at root are computed inside its spatial loops, those of an
   // attached one or of a single element beside it.
-  const Stage& final_stage = sketch.stage(s);
-  LoopId inside = kNoLoop;
-  for (LoopId l : final_stage.order) {
-    if (!final_stage.loops[static_cast<size_t>(l)].reduce) inside = l;
-  }
   if (shares > 1) {
     sketch.parallel(partial, parts[0]);
-  } else if (inside != kNoLoop && sketch.stage(partial).attach == AttachKind::Root) {
-    sketch.compute_at(partial, s, inside);
+  } else if (!outer.empty() && sketch.stage(partial).attach == AttachKind::Root) {
+    sketch.compute_at(partial, s, outer.back());
   }
   if (!sketch.ok()) return partial;
+  for (int a : tiled) sketch.unroll(partial, static_cast<LoopId>(a));
   sketch.unroll(partial, chain);
   sketch.vectorize(partial, lane);
   if (sketch.stage(partial).attach == AttachKind::At) sketch.registers(partial);
 
-  const std::vector<LoopId> last = sketch.stage(s).order;
-  if (last.size() >= 2) sketch.unroll(s, last[last.size() - 2]);
-  sketch.vectorize(s, last.back());
+  for (LoopId l : inner) sketch.unroll(s, l);
+  if (combined.size() >= 2) sketch.unroll(s, combined[combined.size() - 2]);
+  sketch.vectorize(s, combined.back());
   return partial;
 }
 

@@ -14,8 +14,14 @@ std::vector<int> lane_axes(const State& state, StageId s);
 // computed inside the stage's spatial loops (or where the stage itself is), and reduces them in the
 // end. The stage is at root, its axes whole, or attached. With `shares` > 1 the outermost part of
 // the reduction becomes an axis of the partial results too, in about so many parts that run in
-// parallel: for a stage at root with few elements. The partial results.
-StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares = 1);
+// parallel: for a stage at root with few elements. With `tile`, for a stage at root, partial
+// results of several elements are computed side by side where that saves loads. The partial
+// results.
+StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares = 1, bool tile = false);
+
+// The spatial axes along which vectors of the reduction's operands can be used again, at most two,
+// in order: some read does not move along them.
+std::vector<int> shared_axes(const StageAccess& access);
 
 // The nest of a stage that was attached inside another one's loop: vectors along its last axis if
 // its region has one, else lanes of the reduction, else nothing.

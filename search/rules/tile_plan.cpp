@@ -158,6 +158,24 @@ class Planner {
     }
   }
 
+  // Rows whose elements are read one after another while their cache lines stay: rows that lie a
+  // large power of two apart compete for few places in the first cache.
+  int64_t most_rows(const std::vector<int>& axes, int vector_axis) const {
+    const Target& target = state_.task().target;
+    const int64_t span = 4096;  // lines this far apart have the same place
+    int64_t most = 1 << 20;
+    if (axes.empty()) return most;
+    for (const ReadAccess& r : access_.reads) {
+      const size_t row = static_cast<size_t>(axes.back());
+      if (r.uses[static_cast<size_t>(vector_axis)] || !r.linear[row]) continue;
+      const int64_t stride = r.stride[row] * bytes_of(state_.dag().stage(r.producer).tensor->dtype);
+      if (stride == 0 || stride % target.line_bytes != 0) continue;
+      const int64_t places = span / std::gcd(span, stride);
+      most = std::min(most, std::max<int64_t>(4, places * (target.l1_bytes / span) - 1));
+    }
+    return most;
+  }
+
   RowOption option(std::vector<int> axes, const TilePlan& plan) const {
     int64_t extent = 1;
     for (int a : axes) extent *= access_.extent[static_cast<size_t>(a)];
@@ -168,8 +186,9 @@ class Planner {
                                      [&](int a) { return r.uses[static_cast<size_t>(a)]; });
       alike = alike || (moves && r.uses[static_cast<size_t>(plan.vector_axis)]);
     }
+    const int64_t most = most_rows(axes, plan.vector_axis);
     RegisterTile tile = choose_register_tile(extent, plan.vector_extent, access_.lanes,
-                                             state_.task().target, alike);
+                                             state_.task().target, alike, most);
     return {std::move(axes), tile};
   }
 

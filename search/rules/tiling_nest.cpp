@@ -117,7 +117,9 @@ void TilingNest::choose() {
   const bool can_fuse = epilogue_ >= 0 && !blocked && rows_.axes.size() <= 1;
   fused_ = can_fuse && chooser_.flag("anchor inside its consumer", !variable_pack);
   if (order_.has(Part::V1) && !rows_.axes.empty()) {
-    pack_rows_ = chooser_.flag("pack rows", true);
+    // What is copied should be used a few times.
+    const bool reused = plan_.vector_extent >= 4 * rows_.tile.cols;
+    pack_rows_ = chooser_.flag("pack rows", reused);
   }
   const bool guarded_rows = std::any_of(rows_.axes.begin(), rows_.axes.end(), [&](int a) {
     return access_.guarded[static_cast<size_t>(a)];
