@@ -48,11 +48,13 @@ check:             ## layers, format and links
 	tests/check_format.sh
 	python3 -B tests/check_docs.py
 
-bench: build       ## every operator naive, by default and tuned; then two of them beside oneDNN and OpenBLAS
+bench: build       ## every operator naive, by default and tuned; two of them beside the peers; the compiler's own parts
 	bench/ops_vs_naive.py --tool $(TOOL) --threads 1
 	$(TOOL) tune --workload $(MATMUL) --threads 1 --seed 1 --records $(RELEASE)/bench.jsonl
 	$(TOOL) tune --workload $(CONV) --threads 1 --seed 1 --records $(RELEASE)/bench.jsonl
 	$(RELEASE)/bin/bench/compare --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/bench.jsonl
+	$(RELEASE)/bin/bench/compile_time --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/bench.jsonl
+	$(RELEASE)/bin/bench/micro
 
 clean:
 	rm -rf build

@@ -48,7 +48,7 @@ endfunction()
 
 # bin/bench/NAME from each bench/NAME.cpp; what they share is a library from bench/contest. Peers are linked as needed, so
 # that a program which calls one of them does not load (and start the threads of) the others; ESPALIER_HAVE_* say which
-# were found.
+# were found. bin/bench/micro from bench/micro, where Google Benchmark is.
 function(espalier_benchmarks)
   file(GLOB sources CONFIGURE_DEPENDS bench/*.cpp)
   file(GLOB common CONFIGURE_DEPENDS bench/contest/*.cpp)
@@ -87,11 +87,17 @@ function(espalier_benchmarks)
       target_link_libraries(${target} PRIVATE Eigen3::Eigen)
       target_compile_definitions(${target} PRIVATE ESPALIER_HAVE_EIGEN=1)
     endif()
-    if(TARGET benchmark::benchmark)
-      target_link_libraries(${target} PRIVATE benchmark::benchmark)
-      target_compile_definitions(${target} PRIVATE ESPALIER_HAVE_BENCHMARK=1)
-    endif()
   endforeach()
+
+  if(TARGET benchmark::benchmark)
+    file(GLOB micro CONFIGURE_DEPENDS bench/micro/*.cpp)
+    add_executable(bench_micro ${micro})
+    espalier_options(bench_micro)
+    target_include_directories(bench_micro PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+    target_link_libraries(bench_micro PRIVATE Espalier::espalier benchmark::benchmark)
+    set_target_properties(bench_micro PROPERTIES OUTPUT_NAME micro
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/bench)
+  endif()
 endfunction()
 
 # bin/NAME from tests/NAME.cpp for each NAME that ends in _worker: measuring processes that tests spawn.

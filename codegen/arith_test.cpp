@@ -250,6 +250,40 @@ ScalarBits binary_of(BinaryOp op, DType t, ScalarBits a, ScalarBits b) {
   return load_scalar(t, out);
 }
 
+// By way of f64 or f32 the numbers next to a tie would become the tie and round the other way.
+TEST(Casts, IntegersRoundOnceToHalves) {
+  const auto to_half = [](DType from, DType to, ScalarBits bits) {
+    const Buffer x = make_buffer("X", from, {16}, BufferScope::Param);
+    const Buffer y = make_buffer("Y", to, {16}, BufferScope::Param);
+    const Var i("i");
+    const LoweredKernel kernel =
+        test::kernel_of({x, y}, make_for(i, 0, 16, ForKind::Vectorized,
+                                         make_store(y, {i}, make_cast(to, make_load(x, {i})))));
+    const JitCode code = JitCode::compile(kernel, host_target()).value();
+    test::Aligned<uint64_t> in(16), out(16);
+    for (int lane = 0; lane < 16; ++lane) {
+      store_scalar(from, reinterpret_cast<std::byte*>(in.data()) + lane * bytes_of(from), bits);
+    }
+    test::run(code, {in.data(), out.data()});
+    return double_from_bits(to, load_scalar(to, out.data()));
+  };
+  for (const int power : {20, 30, 54}) {
+    const DType from = power < 30 ? DType::I32 : DType::I64;
+    const int64_t tie = int64_t{257} << power, even = int64_t{256} << power;
+    const double up = std::ldexp(258, power);
+    const auto bf16 = [&](int64_t v) { return to_half(from, DType::BF16, bits_from_int(from, v)); };
+    EXPECT_EQ(bf16(tie), static_cast<double>(even)) << power;
+    EXPECT_EQ(bf16(tie + 1), up) << power;
+    EXPECT_EQ(bf16(-tie - 1), -up) << power;
+    EXPECT_EQ(bf16(tie - 1), static_cast<double>(even)) << power;
+  }
+  // f16 has 11 bits and ends at 65504: 65520 is the tie to infinity.
+  EXPECT_EQ(to_half(DType::I64, DType::F16, 2049), 2048);
+  EXPECT_EQ(to_half(DType::I64, DType::F16, 65519), 65504);
+  EXPECT_EQ(to_half(DType::I64, DType::F16, 65520), kInf);
+  EXPECT_EQ(to_half(DType::U64, DType::BF16, UINT64_MAX), 0x1p64);
+}
+
 TEST(ReportedFaults, A8DivisionByOneKeepsNegatives) {
   for (const int64_t n : {-128, -5, 0, 7}) {
     EXPECT_EQ(binary_of(BinaryOp::TruncDiv, DType::I8, bits_from_int(DType::I8, n), 1),

@@ -17,6 +17,7 @@ namespace espalier {
 // LLVM IR; `optimized`: after LLVM's passes, as it goes into machine code.
 Result<std::string> emit_llvm_ir(const LoweredKernel& lowered, const Target& target,
                                  bool optimized = true);
+// With comments on blocks and loops.
 Result<std::string> emit_assembly(const LoweredKernel& lowered, const Target& target);
 // The bytes of an ELF object, position-independent.
 Result<std::string> emit_object(const LoweredKernel& lowered, const Target& target);

@@ -195,6 +195,30 @@ TEST_F(KernelArguments, MissingMemoryIsNamed) {
               HasSubstr("input 'B' has no memory"));
 }
 
+// Vectors are read and written as if arrays began at multiples of 64 bytes.
+TEST_F(KernelArguments, MemoryAlignedToLessThan64BytesIsRefused) {
+  const Array memory(DType::F32, {100});
+  float* start = static_cast<float*>(memory.data());
+  for (const int shift : {1, 4, 8}) {  // 4, 16 and 32 bytes
+    const ArrayView input(start + shift, DType::F32, {6, 5});
+    EXPECT_THAT(complaint({input, b}, {c}),
+                HasSubstr("input 'A' starts at an address that is no multiple of 64"));
+    const ArrayView output(start + shift, DType::F32, {6, 7});
+    EXPECT_THAT(complaint({a, b}, {output}),
+                HasSubstr("output 'C' starts at an address that is no multiple of 64"));
+  }
+  EXPECT_EQ(complaint({ArrayView(start + 16, DType::F32, {6, 5}), b}, {c}), "");
+}
+
+TEST(Kernel, AConstantAlignedToLessThan64BytesIsRefused) {
+  const Array memory(DType::F32, {100});
+  const ArrayView b(static_cast<float*>(memory.data()) + 8, DType::F32, {5, 7});
+  const auto bound = compile_trace(matmul_dag(true)).bind(std::vector<ArrayView>{b});
+  ASSERT_FALSE(bound.ok());
+  EXPECT_THAT(bound.error().message,
+              HasSubstr("constant 'B' starts at an address that is no multiple of 64"));
+}
+
 TEST_F(KernelArguments, AnOutputMayNotOverlapAnInput) {
   const Array memory(DType::F32, {100});
   const ArrayView input(memory.data(), DType::F32, {6, 5});

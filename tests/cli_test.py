@@ -252,6 +252,19 @@ class Explain(CliTest):
                 self.assertTrue(text.strip())
                 self.assertIn(word, text)
 
+    def test_the_hot_loop_of_assembly_is_marked_and_counted(self):
+        args = ("explain", "--workload", "matmul:m=64,n=64,k=64", "--threads", "1", "--target",
+                "x86_64 features=+avx2,+fma", "--show", "asm")
+        text = self.good(*args)
+        self.assertRegex(text, r"(?m)^> \tvfmadd")
+        self.assertIn("fma share", text)
+        result = self.good_json(*args)
+        self.assertIn("vfmadd", result["asm"])
+        loop = result["hot_loops"][0]
+        self.assertEqual(loop["spill_store"] + loop["spill_reload"], 0)
+        self.assertGreater(loop["fma_share"], 0.4)
+        self.assertGreater(loop["bytes_per_fma"], 0)
+
     def test_a_dag_is_read_back_from_its_text(self):
         spec = "conv2d:n=1,h=6,w=6,ci=2,co=4,k=3,p=1,epilogue=bias+relu"
         text = self.good("explain", "--workload", spec, "--show", "dag")

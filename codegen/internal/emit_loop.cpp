@@ -1,4 +1,6 @@
+#include "espalier/codegen/asm_report.h"
 #include "espalier/codegen/internal/emitter.h"
+#include "espalier/codegen/ranges.h"
 #include "espalier/ir/mutate.h"
 
 namespace espalier::internal {
@@ -81,7 +83,10 @@ void FunctionEmitter::emit_for(const ForNode& n) {
     starts.push_back(r.form.rest ? b_.CreateAdd(emit(r.form.rest), start) : start);
   }
 
-  llvm::BasicBlock* loop = new_block("loop");
+  const Interval most = ranges_.of(n.extent);
+  ranges_.set(n.var, loop_range(n.min, n.extent, ranges_));
+  llvm::BasicBlock* loop =
+      new_block(loop_block_name(n.var.name(), most.hi < INT32_MAX ? most.hi : -1));
   llvm::BasicBlock* exit = new_block("exit");
   if (constant) {
     b_.CreateBr(loop);
@@ -105,6 +110,7 @@ void FunctionEmitter::emit_for(const ForNode& n) {
   in_scope([&] { emit(n.body); });
   for (const Running& r : running) running_.erase(r.let);
   vars_.erase(n.var.get());  // a sibling may use the variable again
+  ranges_.erase(n.var);
 
   llvm::BasicBlock* latch = b_.GetInsertBlock();
   for (size_t k = 0; k < running.size(); ++k) {

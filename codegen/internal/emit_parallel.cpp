@@ -1,6 +1,7 @@
 // Parallel loops: the body becomes a function of its own, called through espalier_parallel_for.
 #include <algorithm>
 
+#include "espalier/codegen/asm_report.h"
 #include "espalier/codegen/internal/emitter.h"
 #include "espalier/codegen/workspace.h"
 #include "espalier/ir/mutate.h"
@@ -77,6 +78,9 @@ void FunctionEmitter::emit_body(const ForNode& n, llvm::StructType* captures,
                                 const std::vector<Expr>& vars, const std::vector<Buffer>& buffers,
                                 int64_t slice) {
   in_body_ = true;
+  int64_t extent;
+  if (!is_const_int(n.extent, &extent)) extent = -1;
+  b_.GetInsertBlock()->setName(loop_block_name(n.var.name(), extent));
   llvm::Value* data = function_->getArg(0);
   const auto load = [&](size_t i) {
     llvm::Value* at = b_.CreateStructGEP(captures, data, static_cast<unsigned>(i));

@@ -14,7 +14,7 @@ FunctionEmitter::FunctionEmitter(ModuleState& state, llvm::Function* function)
   pure_.emplace_back();
 }
 
-llvm::BasicBlock* FunctionEmitter::new_block(const char* name) {
+llvm::BasicBlock* FunctionEmitter::new_block(const llvm::Twine& name) {
   return llvm::BasicBlock::Create(b_.getContext(), name, function_);
 }
 
@@ -54,7 +54,10 @@ void FunctionEmitter::emit(const Stmt& s) {
       // The loop around may already count it along (emit_for).
       const auto counted = running_.find(n);
       vars_[n->var.get()] = counted != running_.end() ? counted->second : emit(n->value);
-      if (n->var.type() == kIndex) divisors_[n->var.get()] = divisor(n->value);
+      if (n->var.type() == kIndex) {
+        divisors_[n->var.get()] = divisor(n->value);
+        ranges_.set(n->var, ranges_.of(n->value));
+      }
       in_scope([&] { emit(n->body); });
       vars_.erase(n->var.get());
       return;

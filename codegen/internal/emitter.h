@@ -6,6 +6,7 @@
 
 #include "espalier/codegen/internal/types.h"
 #include "espalier/codegen/register_plan.h"
+#include "espalier/ir/simplify.h"
 #include "espalier/ir/stmt.h"
 #include "llvm/IR/Module.h"
 
@@ -122,7 +123,7 @@ class FunctionEmitter {
   template <class F>
   void in_scope(F f);
   llvm::AllocaInst* entry_alloca(llvm::Type* type, llvm::Align align, const llvm::Twine& name);
-  llvm::BasicBlock* new_block(const char* name);
+  llvm::BasicBlock* new_block(const llvm::Twine& name);
   void finish(llvm::Value* result);  // returns from the function
 
   ModuleState& state_;
@@ -135,6 +136,7 @@ class FunctionEmitter {
   bool has_non_temporal_ = false;
 
   std::unordered_map<const ExprNode*, llvm::Value*> vars_;
+  Bounds ranges_;  // of variables of loops and of indices, to name loops by their extents
   std::unordered_map<const ExprNode*, int64_t> divisors_;     // of variables, where more than 1
   std::unordered_map<const LetNode*, llvm::Value*> running_;  // Lets that a loop counts along
   std::unordered_map<const BufferNode*, Place> places_;

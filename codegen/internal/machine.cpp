@@ -81,6 +81,8 @@ Result<llvm::SmallVector<char, 0>> emit_file(llvm::Module& module, llvm::TargetM
                                              llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
+  // Comments that say which loop a block belongs to (asm_report.h reads them).
+  machine.Options.MCOptions.AsmVerbose = type == llvm::CodeGenFileType::AssemblyFile;
   CodegenPasses passes;
   if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
     return make_error(ErrorCode::Unsupported, "LLVM cannot write this kind of file for ",

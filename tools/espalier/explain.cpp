@@ -1,4 +1,5 @@
 // espalier explain: what a workload is, and what a schedule makes of it.
+#include "espalier/codegen/asm_report.h"
 #include "espalier/codegen/emit.h"
 #include "espalier/ir/ops/workload.h"
 #include "espalier/runtime/array_view.h"
@@ -70,6 +71,32 @@ std::string list_sketches(const Task& task) {
   return text;
 }
 
+Json hot_loops_as_json(const AsmReport& report) {
+  Json json = Json::array();
+  for (size_t i : report.hot) {
+    const MachineLoop& loop = report.loops[i];
+    const InstructionCounts& c = loop.counts;
+    json.push(Json::object({{"function", loop.function},
+                            {"label", loop.label},
+                            {"loop", loop.name},
+                            {"depth", loop.depth},
+                            {"trips", loop.trips},
+                            {"first_line", loop.lines.front() + 1},
+                            {"instructions", c.total},
+                            {"fma", c.fma},
+                            {"load", c.loads},
+                            {"broadcast", c.broadcasts},
+                            {"store", c.stores},
+                            {"shuffle", c.shuffles},
+                            {"spill_store", c.spill_stores},
+                            {"spill_reload", c.spill_reloads},
+                            {"other", c.other},
+                            {"fma_share", c.fma_share()},
+                            {"bytes_per_fma", c.bytes_per_fma()}}));
+  }
+  return json;
+}
+
 class ExplainVerb final : public Verb {
  public:
   std::string_view name() const override { return "explain"; }
@@ -94,6 +121,7 @@ class ExplainVerb final : public Verb {
     }
     ESP_TRY(const Task task, task_.make_task());
     if (show_.empty()) return show_all(task, console);
+    if (show_ == "asm") return show_assembly(task, console);
     ESP_TRY(const std::string text, shown(task, console));
     console.print(
         json_ ? Json::object({{"workload", task_.workload()}, {show_, text}}).dump() + "\n" : text);
@@ -109,7 +137,23 @@ class ExplainVerb final : public Verb {
     if (show_ == "steps") return to_string(chosen.state.trace(), task);
     if (show_ == "nest") return print_nest(chosen.state);
     ESP_TRY(const LoweredKernel lowered, lower(chosen.state));
-    return show_ == "ir" ? emit_llvm_ir(lowered, task.target) : emit_assembly(lowered, task.target);
+    return emit_llvm_ir(lowered, task.target);
+  }
+
+  Result<ExitCode> show_assembly(const Task& task, Console& console) const {
+    ESP_TRY(const ChosenSchedule chosen, schedule_.choose(task, console));
+    console.note(describe(chosen));
+    ESP_TRY(const LoweredKernel lowered, lower(chosen.state));
+    ESP_TRY(const std::string text, emit_assembly(lowered, task.target));
+    const AsmReport report = analyze_assembly(text, asm_syntax(task.target));
+    console.print(json_ ? Json::object({{"workload", task_.workload()},
+                                        {"target", to_string(task.target)},
+                                        {"asm", text},
+                                        {"hot_loops", hot_loops_as_json(report)}})
+                                  .dump() +
+                              "\n"
+                        : annotate_assembly(text, report));
+    return kGood;
   }
 
   Result<ExitCode> show_all(const Task& task, Console& console) const {
