@@ -97,7 +97,7 @@ StepApplier::Outcome StepApplier::check_registers(StageId s) const {
     return reject(RejectionCode::NotAttachable, s);
   }
   const StageInfo& info = state_.dag().stage(st.op);
-  if (info.is_output && st.role != StageRole::Accumulate && st.role != StageRole::Partial &&
+  if (info.is_output && !st.partial && st.role != StageRole::Accumulate &&
       st.role != StageRole::Copy) {
     return reject(RejectionCode::IsOutput, s);
   }

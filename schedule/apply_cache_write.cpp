@@ -52,6 +52,17 @@ LoopId replace_by_fresh(Stage& st, LoopId old) {
   return id;
 }
 
+// The loop is one that rfactor made spatial, or was split or fused from such loops.
+bool is_factored(const Stage& st, LoopId l) {
+  if (l >= st.spatial_axes && std::count(st.storage.begin(), st.storage.end(), l) > 0) return true;
+  const int16_t origin = st.loops[static_cast<size_t>(l)].origin;
+  if (origin < 0) return false;
+  const Relation& rel = st.relations[static_cast<size_t>(origin)];
+  if (!rel.is_fuse) return is_factored(st, rel.whole);
+  return std::any_of(rel.parts.begin(), rel.parts.end(),
+                     [&](LoopId part) { return is_factored(st, part); });
+}
+
 }  // namespace
 
 StepApplier::Outcome StepApplier::on(const CacheWriteStep& step) {
@@ -60,8 +71,8 @@ StepApplier::Outcome StepApplier::on(const CacheWriteStep& step) {
     if (Outcome r = check_attach_loop(step.stage, step.loop)) return r;
   }
   const Stage& before = stage(step.stage);
-  if (before.role != StageRole::Compute || before.attach == AttachKind::After || before.registers ||
-      before.shares >= 0) {
+  const bool computed = before.role == StageRole::Compute || before.role == StageRole::Partial;
+  if (!computed || before.attach == AttachKind::After || before.registers || before.shares >= 0) {
     return reject(RejectionCode::NotAccumulating, step.stage);
   }
   if (!before.stored_at_root && before.store_stage == step.stage) {
@@ -77,6 +88,10 @@ StepApplier::Outcome StepApplier::on(const CacheWriteStep& step) {
     if (i >= keep && l.parallel) {
       return reject(RejectionCode::AlreadyAnnotated, step.stage, before.order[i]);
     }
+    // Partial results are told apart by loops that stay.
+    if (i >= keep && before.partial && !l.reduce && is_factored(before, before.order[i])) {
+      return reject(RejectionCode::NotAccumulating, step.stage, before.order[i]);
+    }
     // A consumer that waits for this stage's loops cannot move into the accumulator.
     if (i >= keep) {
       for (StageId t = 0; t < state_.size(); ++t) {
@@ -90,6 +105,7 @@ StepApplier::Outcome StepApplier::on(const CacheWriteStep& step) {
 
   auto accumulator = std::make_shared<Stage>(before);
   accumulator->role = StageRole::Accumulate;
+  accumulator->partial = false;
   accumulator->attach =
       step.loop == kNoLoop && before.attach == AttachKind::Root ? AttachKind::Root : AttachKind::At;
   accumulator->attach_stage = step.loop == kNoLoop ? before.attach_stage : step.stage;
@@ -172,6 +188,7 @@ StepApplier::Outcome StepApplier::on(const RfactorStep& step) {
 
   auto partial = std::make_shared<Stage>(before);
   partial->role = StageRole::Partial;
+  partial->partial = true;
   for (LoopId l : step.loops) {
     partial->loops[static_cast<size_t>(l)].reduce = false;
     partial->storage.push_back(l);

@@ -373,12 +373,17 @@ class Explainer {
                     "writing whole partial sums there; cache_write ",
                     here(), " below that loop first");
     }
+    if (is<CacheWriteStep>() && loop()) {
+      return concat(the_loop(),
+                    " tells the partial results apart, each of which is added up on its own; "
+                    "name a loop inside of it");
+    }
     return concat(here(),
                   " was rewritten, shared or attached in a way that leaves nothing to "
                   "accumulate (it is ",
                   place(),
-                  "); cache_write and rfactor come first, and only "
-                  "one of them");
+                  "); rfactor comes first, then cache_write, each "
+                  "once");
   }
 
   const Rejection& r_;

@@ -52,8 +52,9 @@ Buffer LowerContext::buffer(StageId s) {
   if (!st.layout.empty()) {
     dtype = state_.dag().stage(st.reads[0].producer).tensor->dtype;
   }
-  const bool whole = st.role == StageRole::Compute || st.role == StageRole::WriteBack ||
-                     st.role == StageRole::Final;
+  const bool whole =
+      !st.partial && (st.role == StageRole::Compute || st.role == StageRole::WriteBack ||
+                      st.role == StageRole::Final);
   BufferScope scope = BufferScope::Workspace;
   int64_t elements = 1;
   for (int64_t e : st.storage_extent) elements *= std::max<int64_t>(1, e);
@@ -99,7 +100,7 @@ Expr LowerContext::read_loops(StageId s, const StageRead& r) {
       Linear value = coordinates_.axis_value(s, l);
       value.add(coordinates_.storage_base(r.source, l), -1);
       index.push_back(to_expr(value));
-    } else if (source.role == StageRole::Partial && l < source.spatial_axes) {
+    } else if (source.partial && l < source.spatial_axes) {
       index.push_back(to_expr(coordinates_.axis_value(s, l)));
     } else {
       index.push_back(loop_expr(s, l));

@@ -88,6 +88,7 @@ struct Stage {
   // unless it was made from an attached one).
   StageId base_stage = -1;
   bool registers = false, non_temporal = false;
+  bool partial = false;  // its buffer holds partial results: factored loops index it too
   std::vector<Loop> loops;
   std::vector<Relation> relations;
   std::vector<LoopId> order;  // leaves, outermost first
