@@ -128,6 +128,27 @@ TEST(SketchSpace, RowSumsHaveLanesAndChains) {
   EXPECT_TRUE(contains(nest, "f32[1, 4, 16] registers")) << nest;
 }
 
+TEST(SketchSpace, ThreadsShareALongReductionOfFewResults) {
+  const std::string nest = nest_of("matmul:m=16,n=16,k=65536,epilogue=bias+relu", 2);
+  EXPECT_TRUE(contains(nest, "for k.0: 2 parallel")) << nest;
+  EXPECT_TRUE(contains(nest, "product.part.acc: f32[")) << nest;
+  EXPECT_TRUE(contains(nest, "registers")) << nest;
+  EXPECT_FALSE(contains(nest_of("matmul:m=16,n=16,k=65536"), ".part"));
+}
+
+TEST(SketchSpace, LanesLieAlongTheTermsWhereThatSavesACopy) {
+  // B is stored [n, k] and used for 16 rows only.
+  const std::string nest = nest_of("matmul:m=16,n=1000,k=2000,tb=1");
+  EXPECT_TRUE(contains(nest, "Y.part: f32[8, 3, 1, 16] registers")) << nest;
+  EXPECT_FALSE(contains(nest, "B.pack")) << nest;
+}
+
+TEST(SketchSpace, RowsThatCompeteForCacheLinesAreFew) {
+  // Rows of A lie 8 KiB apart: as many at a time as the first cache has ways, less one.
+  const std::string nest = nest_of("matmul:m=2048,n=16,k=2048");
+  EXPECT_TRUE(contains(nest, "f32[7, 16] registers")) << nest;
+}
+
 TEST(SketchSpace, LoopsAreParallelOnlyForThreads) {
   for (const char* w : kWorkloads) EXPECT_FALSE(contains(nest_of(w), "parallel")) << w;
   EXPECT_TRUE(contains(nest_of("matmul:m=512,n=512,k=512", 2), "parallel"));

@@ -3,15 +3,9 @@
 // than threads, partial results in parallel.
 #include "espalier/search/rules/nest_tools.h"
 #include "espalier/search/rules/row_reduction.h"
-#include "espalier/search/rules/tile_plan.h"
 
 namespace espalier {
 namespace {
-
-// Combining the lanes of a result must not cost more than a small part of its terms, in vectors.
-constexpr int64_t kLongTerms = 16;
-// An operand that is used so often can be copied into panels for little.
-constexpr int64_t kWorthMoving = 64;
 
 class RfactorRule final : public SketchRule {
  public:
@@ -26,18 +20,7 @@ class RfactorRule final : public SketchRule {
     if (terms < access.lanes) return 3;
     if (access.spatial_points() * 2 < access.lanes) return 30;
     if (!sketch.task().dag.stage(sketch.stage(s).op).anchor) return 12;
-    // Where operands are used again, tiles with lanes along the results win, if they can be had
-    // without moving more than they save.
-    const TilePlan plan = plan_tile(sketch.state(), s);
-    if (!plan.good() || plan.vector_extent * 2 < access.lanes) return 10;
-    const bool long_terms = terms >= kLongTerms * access.lanes;
-    for (const ReadPlan& read : plan.reads) {
-      for (const ReadAccess& r : access.reads) {
-        const bool moved = r.number == read.number && read.must_pack && !read.constant;
-        if (moved && long_terms && access.points() < kWorthMoving * r.elements) return 21;
-      }
-    }
-    return 3;
+    return lanes_suit_better(sketch.state(), s) ? 21 : 3;
   }
 
   void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {

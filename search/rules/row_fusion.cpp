@@ -113,7 +113,10 @@ class RowFusionRule final : public SketchRule {
     // A single member without rows of its own is the tiling rule's business.
     const bool same_shape =
         group.members.size() == 1 && reads_at_own_index(sketch.state(), s, group.members[0]);
-    return same_shape ? 10 : 40;
+    if (!same_shape) return 40;
+    const StageId member = group.members[0];
+    const bool tiles = sketch.task().dag.stage(sketch.stage(member).op).anchor;
+    return tiles && lanes_suit_better(sketch.state(), member) ? 0.5 : 10;
   }
 
   void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {

@@ -4,6 +4,7 @@
 
 #include "espalier/search/register_tile.h"
 #include "espalier/search/rules/nest_tools.h"
+#include "espalier/search/rules/tile_plan.h"
 #include "espalier/support/number.h"
 
 namespace espalier {
@@ -42,6 +43,27 @@ std::vector<int> shared_axes(const StageAccess& access) {
     if (access.extent[i] > 1 && stays) axes.insert(axes.begin(), a);
   }
   return axes;
+}
+
+bool lanes_suit_better(const State& state, StageId s) {
+  // Combining the lanes of a result must not cost more than a small part of its terms, in vectors.
+  constexpr int64_t kLongTerms = 16;
+  // An operand that is used so often can be copied for little.
+  constexpr int64_t kWorthMoving = 64;
+  const std::vector<int> axes = lane_axes(state, s);
+  if (axes.empty()) return false;
+  const StageAccess access = analyze_stage(state, s);
+  const TilePlan plan = plan_tile(state, s);
+  if (!plan.good() || plan.vector_extent * 2 < access.lanes) return true;
+  int64_t terms = 1;
+  for (int a : axes) terms *= access.extent[static_cast<size_t>(a)];
+  if (terms < kLongTerms * access.lanes) return false;
+  return std::any_of(plan.reads.begin(), plan.reads.end(), [&](const ReadPlan& read) {
+    if (!read.must_pack || read.constant) return false;
+    const auto source = std::find_if(access.reads.begin(), access.reads.end(),
+                                     [&](const ReadAccess& r) { return r.number == read.number; });
+    return access.points() < kWorthMoving * source->elements;
+  });
 }
 
 StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares, bool tile) {

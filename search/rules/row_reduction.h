@@ -23,6 +23,11 @@ StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares = 1, boo
 // in order: some read does not move along them.
 std::vector<int> shared_axes(const StageAccess& access);
 
+// For a reduction that uses its operands again: lanes along the terms, where they can be had, suit
+// better than along the results: these are few, or an operand would have to be copied into panels
+// for less use than that costs.
+bool lanes_suit_better(const State& state, StageId s);
+
 // The nest of a stage that was attached inside another one's loop: vectors along its last axis if
 // its region has one, else lanes of the reduction, else nothing.
 void schedule_attached(PartialSketch& sketch, StageId s);

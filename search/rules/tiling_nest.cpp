@@ -25,6 +25,9 @@ bool TilingNest::Order::has(Part p) const {
 }
 
 void TilingNest::build() {
+  for (LoopId l : sketch_.stage(anchor_).order) {
+    if (l >= access_.axes() && !sketch_.loop(anchor_, l).reduce) share_ = l;
+  }
   choose();
   root_ = fused_ ? epilogue_ : anchor_;
   split_columns_and_rows();
@@ -233,6 +236,7 @@ std::vector<LoopId> TilingNest::reduction_loops(StageId s) const {
 }
 
 void TilingNest::order_outer_loops() {
+  if (share_ != kNoLoop) outer_.push_back(share_);
   for (Part p : order_.parts) {
     switch (p) {
       case Part::O: outer_.insert(outer_.end(), others_.begin(), others_.end()); break;
@@ -250,6 +254,7 @@ void TilingNest::order_outer_loops() {
   order.push_back(col_[2]);
   sketch_.reorder(root_, order);
   tile_loop_ = outer_.back();
+  if (share_ != kNoLoop) return sketch_.parallel(root_, share_);
 
   // Threads share the spatial loops below the blocks of the reduction and above what is packed
   // inside them; a partitioned loop keeps its own counter.
@@ -367,18 +372,20 @@ void TilingNest::finish_reduction(StageId s) {
 }
 
 void TilingNest::build_rooted() {
-  // The largest reduction axis is the one that is cut.
+  // The largest reduction loop is the one that is cut.
   LoopId largest = kNoLoop;
-  for (int a = access_.spatial; a < access_.axes(); ++a) {
-    const LoopId l = static_cast<LoopId>(a);
+  for (LoopId l : sketch_.stage(anchor_).order) {
+    if (!sketch_.loop(anchor_, l).reduce) continue;
     if (largest == kNoLoop || sketch_.extent(anchor_, l) > sketch_.extent(anchor_, largest)) {
       largest = l;
     }
   }
   if (order_.has(Part::K0)) {
     const int64_t extent = sketch_.extent(anchor_, largest);
-    const int64_t others = std::max<int64_t>(1, access_.reduce_points() / extent);
-    const int64_t block = std::clamp<int64_t>(256 / others, 1, extent);
+    int64_t others = 1;
+    for (LoopId l : reduction_loops(anchor_))
+      others *= l == largest ? 1 : sketch_.extent(anchor_, l);
+    const int64_t block = std::clamp<int64_t>(256 / std::max<int64_t>(1, others), 1, extent);
     // Blocks of equal size.
     const int64_t start = ceil_div(extent, ceil_div(extent, block));
     const std::vector<LoopId> parts = sketch_.split(

@@ -11,6 +11,7 @@ namespace espalier {
 class TilingNest {
  public:
   // `epilogue` is the only consumer of `anchor` and reads it at its own index; -1: there is none.
+  // An anchor that holds partial results has loops that tell them apart, which go outermost.
   TilingNest(PartialSketch& sketch, Chooser& chooser, StageId anchor, StageId epilogue);
   void build();
 
@@ -61,6 +62,7 @@ class TilingNest {
   LoopId row_[3] = {kNoLoop, kNoLoop, kNoLoop};  // outer, middle, register
   LoopId col_[3] = {kNoLoop, kNoLoop, kNoLoop};
   LoopId reduction_outer_ = kNoLoop;
+  LoopId share_ = kNoLoop;  // partial results: one for each thread
   Num cols_;
   std::vector<LoopId> outer_;
   LoopId tile_loop_ = kNoLoop;  // the innermost of them
