@@ -9,6 +9,8 @@
 namespace espalier {
 namespace {
 
+constexpr double kLongCallUs = 5e4;
+
 // What outputs and scratch memory hold before the run that is checked: NaN for floats, and for
 // other types a byte that makes an unlikely number (and no bool).
 std::byte prefill(DType dtype) { return is_float(dtype) ? std::byte{0xff} : std::byte{0xcb}; }
@@ -135,7 +137,7 @@ std::string CandidateRunner::stray_write(const GuardedBuffer& workspace) const {
 }
 
 bool CandidateRunner::check(const Kernel& unbound, WorkerHooks* hooks, uint64_t number,
-                            MeasureResult& result) const {
+                            MeasureResult& result, double* call_us) const {
   const auto refuse = [&](const Error& error) {
     fail(result, MeasureStatus::RunError, to_string(error));
     return false;
@@ -152,8 +154,10 @@ bool CandidateRunner::check(const Kernel& unbound, WorkerHooks* hooks, uint64_t 
   if (!arguments.ok()) return refuse(arguments.error());
 
   espalier_context context = pool_ ? pool_->context(kernel->threads()) : espalier_context{};
+  const double start = now_us();
   const int32_t status =
       kernel->call(arguments->data(), workspace->data(), pool_ ? &context : nullptr);
+  *call_us = now_us() - start;
   if (hooks != nullptr) hooks->after_run(number, guarded_outputs_);
   if (status != ESPALIER_OK) {
     fail(result, MeasureStatus::RunError, "returned status " + std::to_string(status));
@@ -218,9 +222,19 @@ void CandidateRunner::run(const Kernel& kernel, double best_us, WorkerHooks* hoo
   // Slow kernels get fewer repeats rather than a timeout.
   const double deadline = start + options_.timeout_s * 0.5e6;
   if (hooks != nullptr) hooks->before_run(number);
-  const bool right = check(kernel, hooks, number, result);
+  double call_us = 0;
+  const bool right = check(kernel, hooks, number, result, &call_us);
   result.check_ms = since_ms(start);
-  if (right) time(kernel, best_us, deadline, result);
+  if (!right) return;
+  // A call as long as that needs no second one to tell: cold caches and page faults are a small
+  // part of it.
+  const bool hopeless = best_us > 0 && options_.repeats > 1 && call_us > kLongCallUs &&
+                        call_us > 4 * options_.abandon_ratio * best_us;
+  if (!hopeless) return time(kernel, best_us, deadline, result);
+  result.times_us = {call_us};
+  result.time_us = call_us;
+  result.abandoned = true;
+  result.status = MeasureStatus::Ok;
 }
 
 Result<std::vector<std::vector<double>>> CandidateRunner::interleave(

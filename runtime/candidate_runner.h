@@ -49,8 +49,9 @@ class CandidateRunner {
 
  private:
   CandidateRunner() = default;
-  bool check(const Kernel& kernel, WorkerHooks* hooks, uint64_t number,
-             MeasureResult& result) const;
+  // `call_us`: what the one call took, cold.
+  bool check(const Kernel& kernel, WorkerHooks* hooks, uint64_t number, MeasureResult& result,
+             double* call_us) const;
   void time(const Kernel& kernel, double best_us, double deadline_us, MeasureResult& result) const;
   // A kernel bound to the constants of the arena, with its arguments and scratch memory there.
   struct Prepared;

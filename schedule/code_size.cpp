@@ -7,9 +7,28 @@
 namespace espalier {
 namespace {
 
-constexpr double kMathFunction = 12;  // instructions of an expanded exp, tanh, ...
-
-bool is_math(UnaryOp op) { return op >= UnaryOp::Exp; }
+// Instructions of an expanded f32 function (codegen/expand_math.h), as its assembly counts them.
+constexpr double kPow = 240;
+double instructions_of(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::Neg:
+    case UnaryOp::Not:
+    case UnaryOp::Abs:
+    case UnaryOp::Sqrt:
+    case UnaryOp::Floor:
+    case UnaryOp::Ceil:
+    case UnaryOp::Round: return 1;
+    case UnaryOp::Rsqrt: return 2;
+    case UnaryOp::Exp: return 20;
+    case UnaryOp::Sigmoid:
+    case UnaryOp::Tanh: return 23;
+    case UnaryOp::Log: return 29;
+    case UnaryOp::Erf:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos: return 38;
+  }
+  return 1;
+}
 
 // Operations of an expression. Sums and products in an index are addressing, which costs nothing.
 double operations(const Expr& e, bool index) {
@@ -17,11 +36,11 @@ double operations(const Expr& e, bool index) {
   switch (e.kind()) {
     case ExprKind::Const:
     case ExprKind::Var: return 0;
-    case ExprKind::Unary: size = is_math(e.as<UnaryNode>()->op) ? kMathFunction : 1; break;
+    case ExprKind::Unary: size = instructions_of(e.as<UnaryNode>()->op); break;
     case ExprKind::Binary: {
       const BinaryOp op = e.as<BinaryNode>()->op;
       if (index && (op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul)) size = 0;
-      if (op == BinaryOp::Pow) size = kMathFunction;
+      if (op == BinaryOp::Pow) size = kPow;
       break;
     }
     case ExprKind::Read: index = true; break;

@@ -52,6 +52,16 @@ TEST(CodeSize, InliningMovesTheBodyIntoTheReader) {
             63.0 * (size_of("P: inline") - 3));
 }
 
+TEST(CodeSize, AnExpandedFunctionIsManyInstructions) {
+  const auto of = [](const std::string& op) {
+    return code_size(
+        state_of(task_of("A = placeholder f32[8]\nE[i: 8] = " + op + "(A[i])\nreturn E\n"), ""));
+  };
+  EXPECT_EQ(of("sqrt"), 3);
+  EXPECT_EQ(of("exp"), 2 + 20);
+  EXPECT_GT(of("erf"), of("exp"));
+}
+
 TEST(CodeSize, OfAnEmptyExtentIsFinite) {
   const Task task = task_of("A = placeholder f32[0]\nS[] = sum[k: 0](A[k])\nreturn S\n");
   EXPECT_EQ(code_size(state_of(task, "S: unroll k")), 0);

@@ -48,9 +48,9 @@ std::vector<int64_t> domain(SlotKind kind, int64_t extent, int64_t room, const T
       const int64_t limit =
           std::min(round_up(room, lanes), std::max<int64_t>(registers / 4, 4) * lanes);
       for (int64_t v = lanes; v <= limit; v += lanes) values.push_back(v);
-      // Half, quarter and scalar: all that fits where the room is narrow.
+      // Half, quarter and less: only where the room is narrow.
       for (int64_t v = lanes / 2; v >= 1; v /= 2) {
-        if (v <= room && (v > room / 4 || v == 1)) values.push_back(v);
+        if (v <= room && v > room / 4) values.push_back(v);
       }
       if (room < lanes) values.push_back(room);
       break;

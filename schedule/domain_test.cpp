@@ -54,6 +54,12 @@ TEST(Domain, NarrowAxesOfferTheirWholeWidth) {
   EXPECT_TRUE(has(domain(SlotKind::Vector, 7, 7, avx512()), 7));
 }
 
+TEST(Domain, PartsOfAVectorAreNoChoiceWhereWholeOnesFit) {
+  for (int64_t room : {64, 100, 3072}) {
+    EXPECT_EQ(domain(SlotKind::Vector, 3072, room, avx512()).front(), 16) << room;
+  }
+}
+
 TEST(Domain, RegisterTilesStaySmall) {
   const std::vector<int64_t> values = domain(SlotKind::Register, 3136, 3136, avx512());
   EXPECT_LE(values.back(), 32);

@@ -85,6 +85,25 @@ bool finds_select(const Expr& e) {
   return found;
 }
 
+bool has_math(const Expr& e) {
+  if (const auto* n = e.as<UnaryNode>(); n != nullptr && n->op >= UnaryOp::Exp) return true;
+  if (const auto* n = e.as<BinaryNode>(); n != nullptr && n->op == BinaryOp::Pow) return true;
+  bool found = false;
+  for_each_child(*e.get(), [&](const Expr& child) { found = found || has_math(child); });
+  return found;
+}
+
+// Of the definition `op` and of those inlined into it.
+bool definition_takes_math(const State& state, int op) {
+  const StageInfo& info = state.dag().stage(op);
+  if (!info.is_compute()) return false;
+  return has_math(info.tensor->body) ||
+         std::any_of(info.accesses.begin(), info.accesses.end(), [&](const Access& a) {
+           return state.stage(static_cast<StageId>(a.producer)).attach == AttachKind::Inlined &&
+                  definition_takes_math(state, a.producer);
+         });
+}
+
 }  // namespace
 
 bool ReadAccess::all_linear() const {
@@ -179,6 +198,10 @@ std::vector<StageId> readers_of(const State& state, StageId s) {
 
 double body_cost(const StageInfo& info) {
   return info.is_compute() ? cost_of(info.tensor->body) : 0;
+}
+
+bool takes_math(const State& state, StageId s) {
+  return definition_takes_math(state, state.stage(s).op);
 }
 
 bool has_select(const StageInfo& info) {

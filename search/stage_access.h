@@ -55,6 +55,10 @@ std::vector<StageId> readers_of(const State& state, StageId s);
 // counts 10, a plain operation 1, a mere read 0.
 double body_cost(const StageInfo& info);
 
+// Whether an element of the stage takes an exp, a tanh or their like, which become dozens of
+// instructions each; in its own definition or in what was inlined into it.
+bool takes_math(const State& state, StageId s);
+
 // Whether values are chosen by a condition (padding written as a stage).
 bool has_select(const StageInfo& info);
 

@@ -117,7 +117,10 @@ void TilingNest::choose() {
   }
   // Panels of what changes from call to call are packed inside the outer loops, which then belong
   // to the anchor.
-  const bool can_fuse = epilogue_ >= 0 && !blocked && rows_.axes.size() <= 1;
+  // An epilogue of many instructions goes over the finished tile row by row; inside the nest of the
+  // accumulators it would be repeated for each of them.
+  long_epilogue_ = epilogue_ >= 0 && takes_math(sketch_.state(), epilogue_);
+  const bool can_fuse = epilogue_ >= 0 && !blocked && rows_.axes.size() <= 1 && !long_epilogue_;
   fused_ = can_fuse && chooser_.flag("anchor inside its consumer", !variable_pack);
   if (order_.has(Part::V1) && !rows_.axes.empty()) {
     // What is copied should be used a few times.
@@ -436,7 +439,7 @@ void TilingNest::build_rooted() {
     sketch_.compute_after(epilogue_, anchor_, tile_loop_);
     if (!sketch_.ok()) return;
     const std::vector<LoopId>& loops = sketch_.stage(epilogue_).order;
-    if (loops.size() > 1) sketch_.unroll(epilogue_, loops[loops.size() - 2]);
+    if (loops.size() > 1 && !long_epilogue_) sketch_.unroll(epilogue_, loops[loops.size() - 2]);
     if (!loops.empty()) sketch_.vectorize(epilogue_, loops.back());
     if (!order_.has(Part::K0)) {
       sketch_.store_at(anchor_, anchor_, tile_loop_);

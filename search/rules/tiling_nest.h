@@ -49,6 +49,7 @@ class TilingNest {
   RowOption rows_;
   Order order_;
   bool fused_ = false;
+  bool long_epilogue_ = false;
   bool partition_ = false;
   bool largest_reduction_first_ = false;
   bool pack_rows_ = false;
