@@ -1,6 +1,9 @@
 #include "espalier/codegen/internal/machine.h"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
+#include <string_view>
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -24,12 +27,74 @@ void initialize_targets() {
   });
 }
 
-// Code generation without loop strength reduction: addresses have their final form already
-// (hoist_offsets, emit_for), and looking for a better one takes half of all the time.
+// Passes of code generation that are left out, by LLVM's names for them; each costs its setup even
+// where it finds nothing.
+constexpr std::string_view kPassesLeftOut[] = {
+    // Addresses have their final form already (hoist_offsets, emit_for), and looking for a better
+    // one takes half of all the time.
+    "Loop Strength Reduction",
+    "Canonicalize Freeze Instructions in Loops",
+    // Processors with such vectors reorder by themselves; the order before registers are allocated
+    // is what matters.
+    "Post RA top-down list latency scheduler",
+    // What no code of ours has: calls of the C library to improve on, tiles, garbage collection,
+    // exceptions, thread-local storage, debug values, instrumentation, hardening against others.
+    "Merge contiguous icmps into a memcmp",
+    "Expand memcmp() to load/stores",
+    "Replace intrinsics with calls to vector library",
+    "Partially inline calls to library functions",
+    "Expand vector predication intrinsics",
+    "Interleaved Access Pass",
+    "X86 Partial Reduction",
+    "X86 Domain Reassignment Pass",
+    "Lower AMX intrinsics",
+    "Lower AMX type for load/store",
+    "Tile Register Pre-configure",
+    "Tile Register Configure",
+    "X86 Lower Tile Copy",
+    "Lower Garbage Collection Instructions",
+    "Shadow Stack GC Lowering",
+    "Fixup Statepoint Caller Saved",
+    "Analyze Machine Code For Garbage Collection",
+    "StackMap Liveness Analysis",
+    "Exception handling preparation",
+    "Contiguously Lay Out Funclets",
+    "TLS Variable Hoist",
+    "Local Dynamic TLS Access Clean-up",
+    "Expand indirectbr instructions",
+    "Prepare callbr",
+    "Safe Stack instrumentation pass",
+    "Argument Stack Rebase",
+    "Remove Redundant DEBUG_VALUE analysis",
+    "Live DEBUG_VALUE analysis",
+    "Register Allocation Pass Scoring",
+    "Stack Frame Layout Analysis",
+    "Pseudo Probe Inserter",
+    "Machine Sanitizer Binary Metadata",
+    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
+    "Insert fentry calls",
+    "Insert XRay ops",
+    "Implement the 'patchable-function' attribute",
+    "Insert KCFI indirect call checks",
+    "X86 Windows Fixup Buffer Security Check",
+    "X86 speculative load hardening",
+    "X86 Load Value Injection (LVI) Load Hardening",
+    "X86 Load Value Injection (LVI) Ret-Hardening",
+    "X86 Speculative Execution Side Effect Suppression",
+    "X86 Indirect Branch Tracking",
+    "X86 Indirect Thunks",
+    "X86 Return Thunks",
+    "X86 Atom pad short functions",
+    "X86 Discriminate Memory Operands",
+    "X86 Insert Cache Prefetches",
+};
+
 class CodegenPasses : public llvm::legacy::PassManager {
  public:
   void add(llvm::Pass* pass) override {
-    if (pass->getPassName() == "Loop Strength Reduction") {
+    const llvm::StringRef name = pass->getPassName();
+    if (std::find(std::begin(kPassesLeftOut), std::end(kPassesLeftOut), std::string_view(name)) !=
+        std::end(kPassesLeftOut)) {
       delete pass;
       return;
     }
