@@ -114,6 +114,18 @@ TEST(SketchSpace, WeightsArePackedOnceAtBind) {
   EXPECT_EQ(nest.find("for n: 1"), nest.rfind("\nfor n: 1") + 1) << nest;
 }
 
+// Dozens of instructions for each accumulator of a tile take longer to compile than to run.
+TEST(SketchSpace, LongEpiloguesAreNotRepeatedForEachRowOfATile) {
+  const SketchSpace space(
+      task_of("matmul:m=128,n=3072,k=768,tb=1,weights=constant,epilogue=bias+gelu"));
+  for (const StructurePtr& s : space.list(500).structures) {
+    const Replayed r = replay(space.task(), s->candidate());
+    ASSERT_TRUE(r.ok());
+    const Stage& y = r.state().stage(r.state().find_stage("Y"));
+    for (LoopId l : y.order) EXPECT_FALSE(y.loops[static_cast<size_t>(l)].unroll) << r.state();
+  }
+}
+
 TEST(SketchSpace, SoftmaxGoesOncePerRow) {
   const std::string nest = nest_of("softmax:rows=64,cols=1000");
   size_t roots = 0;

@@ -37,6 +37,10 @@ constexpr std::string_view kPassesLeftOut[] = {
     // Processors with such vectors reorder by themselves; the order before registers are allocated
     // is what matters.
     "Post RA top-down list latency scheduler",
+    // They weigh branches and chains of integers by traces; our inner code has neither.
+    "Early If-Conversion",
+    "Machine InstCombiner",
+    "X86 cmov Conversion",
     // What no code of ours has: calls of the C library to improve on, tiles, garbage collection,
     // exceptions, thread-local storage, debug values, instrumentation, hardening against others.
     "Merge contiguous icmps into a memcmp",
