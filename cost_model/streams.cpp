@@ -1,0 +1,427 @@
+#include "espalier/cost_model/streams.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/support/check.h"
+
+namespace espalier {
+namespace {
+
+class StreamFinder {
+ public:
+  StreamFinder(const State& state, const Shape& shape)
+      : state_(state), shape_(shape), widths_(state, shape) {}
+
+  StageNest find(StageId s) {
+    const Stage& stage = state_.stage(s);
+    StageNest nest;
+    nest.stage = s;
+    add_path(s, stage.order.size(), nest.path);
+    nest.own_from = nest.path.size() - stage.order.size();
+    lane_ = kNoLoop;
+    for (LoopId l : stage.order) {
+      if (stage.loops[static_cast<size_t>(l)].vectorize) lane_ = l;
+    }
+    for (size_t r = 0; r < stage.reads.size(); ++r) nest.accesses.push_back(access(s, r));
+    nest.accesses.push_back(access(s, SIZE_MAX));
+    for (const StageAccess& a : nest.accesses) {
+      if (!a.in_registers) add_stream(nest, a);
+    }
+    return nest;
+  }
+
+ private:
+  const Stage& stage(StageId s) const { return state_.stage(s); }
+  const StageShape& shape(StageId s) const { return shape_[static_cast<size_t>(s)]; }
+
+  // The first `count` loops of `s` and all around them, outermost first.
+  void add_path(StageId s, size_t count, std::vector<PathLoop>& path) const {
+    const Stage& st = stage(s);
+    if (st.attach == AttachKind::At || st.attach == AttachKind::After) {
+      const std::vector<LoopId>& around = stage(st.attach_stage).order;
+      const auto at = std::find(around.begin(), around.end(), st.attach_loop);
+      add_path(st.attach_stage, static_cast<size_t>(at - around.begin()) + 1, path);
+      if (st.attach == AttachKind::After) {
+        // It runs once, when the reductions are complete.
+        for (PathLoop& p : path) {
+          if (p.stage == st.attach_stage && loop(p).reduce) p.extent = p.effective = 1;
+        }
+      }
+    }
+    for (size_t i = 0; i < count && i < st.order.size(); ++i) {
+      const size_t l = static_cast<size_t>(st.order[i]);
+      path.push_back(
+          {s, st.order[i], shape(s).extent[l], shape(s).effective[l], st.loops[l].parallel});
+    }
+  }
+  const Loop& loop(const PathLoop& p) const {
+    return stage(p.stage).loops[static_cast<size_t>(p.loop)];
+  }
+
+  // Elements that the loop's value moves by with one step of leaf `leaf` of the same stage.
+  Quantity step(StageId s, LoopId l, LoopId leaf) const {
+    const Stage& st = stage(s);
+    const Loop& lp = st.loops[static_cast<size_t>(l)];
+    switch (lp.state) {
+      case LoopState::Leaf: return l == leaf ? 1 : 0;
+      case LoopState::Bound:
+      case LoopState::Absent: return 0;
+      case LoopState::Split: {
+        Quantity sum = 0, stride = 1;
+        const Relation& r = st.relations[static_cast<size_t>(lp.relation)];
+        for (size_t i = r.parts.size(); i-- > 0;) {
+          sum += step(s, r.parts[i], leaf) * stride;
+          stride *= shape(s).extent[static_cast<size_t>(r.parts[i])];
+        }
+        return sum;
+      }
+      case LoopState::Fused: {
+        // Along the innermost axis until a row ends.
+        const Relation& r = st.relations[static_cast<size_t>(lp.relation)];
+        return r.parts.back() == l ? step(s, r.whole, leaf) : Quantity(0);
+      }
+    }
+    ESP_UNREACHABLE();
+  }
+
+  using Leaf = std::pair<StageId, LoopId>;
+  // Leaves that the loop's value, or the axis' coordinate, depends on.
+  void leaves(StageId s, LoopId l, std::vector<Leaf>& out) const {
+    const Stage& st = stage(s);
+    const Loop& lp = st.loops[static_cast<size_t>(l)];
+    switch (lp.state) {
+      case LoopState::Leaf: out.emplace_back(s, l); return;
+      case LoopState::Bound: leaves(lp.bound_stage, lp.bound_loop, out); return;
+      case LoopState::Absent: return;
+      case LoopState::Split:
+        for (LoopId part : st.relations[static_cast<size_t>(lp.relation)].parts) {
+          leaves(s, part, out);
+        }
+        return;
+      case LoopState::Fused:
+        leaves(s, st.relations[static_cast<size_t>(lp.relation)].whole, out);
+        return;
+    }
+  }
+  void axis_leaves(StageId s, int a, std::vector<Leaf>& out) const {
+    const Stage& st = stage(s);
+    leaves(s, static_cast<LoopId>(a), out);
+    if (!st.loops[static_cast<size_t>(a)].region) return;
+    // The region's first element follows its readers.
+    const StageId base = st.base_stage;
+    if (stage(base).attach != AttachKind::At) return;
+    for (StageId c = 0; c < state_.size(); ++c) {
+      if (stage(c).attach == AttachKind::Inlined || c == s) continue;
+      for (const StageRead& r : stage(c).reads) {
+        if (r.source != base) continue;
+        if (r.kind == StageRead::Kind::Loops) {
+          axis_leaves(c, a, out);
+        } else {
+          index_leaves(c, r, a, out);
+        }
+      }
+    }
+  }
+  void index_leaves(StageId s, const StageRead& r, int dim, std::vector<Leaf>& out) const {
+    const LinearIndex& index = r.linear[static_cast<size_t>(dim)];
+    for (size_t a = 0; a < index.coef.size(); ++a) {
+      if (index.coef[a] != 0) axis_leaves(s, static_cast<int>(a), out);
+    }
+  }
+
+  // A dimension of a buffer as an access sees it.
+  struct Dim {
+    Quantity step;  // elements of the dimension a step of the vectorized loop moves
+    bool data = false;
+    std::vector<Leaf> leaves;
+  };
+  size_t rank(StageId buffer) const { return stage(buffer).storage.size(); }
+
+  Quantity index_step(StageId s, const StageRead& r, size_t dim) const {
+    Quantity sum = 0;
+    const LinearIndex& index = r.linear[dim];
+    for (size_t a = 0; lane_ != kNoLoop && a < index.coef.size(); ++a) {
+      if (index.coef[a] == 0) continue;
+      sum += step(s, static_cast<LoopId>(a), lane_) * static_cast<double>(index.coef[a]);
+    }
+    return sum;
+  }
+
+  Dim dim_of(StageId s, const StageAccess& a, size_t d) const {
+    Dim dim;
+    const Stage& st = stage(s);
+    if (a.read < 0) {
+      const LoopId l = st.storage[d];
+      if (lane_ != kNoLoop) dim.step = step(s, l, lane_);
+      l < st.spatial_axes ? axis_leaves(s, l, dim.leaves) : leaves(s, l, dim.leaves);
+      return dim;
+    }
+    const StageRead& r = st.reads[static_cast<size_t>(a.read)];
+    const Stage& source = stage(r.source);
+    if (!st.layout.empty()) {
+      // A copy goes through its source along the dimensions that its layout names.
+      for (size_t e = 0; e < st.layout.size(); ++e) {
+        const LayoutEntry& entry = st.layout[e];
+        if (entry.kind == LayoutEntry::Kind::Loop || static_cast<size_t>(entry.index) != d)
+          continue;
+        const Quantity stride =
+            entry.kind == LayoutEntry::Kind::DimOuter ? shape(s).block[e] : Quantity(1);
+        if (lane_ != kNoLoop) dim.step += step(s, st.storage[e], lane_) * stride;
+        dim.leaves.emplace_back(s, st.storage[e]);
+      }
+      index_leaves(s, r, static_cast<int>(d), dim.leaves);
+      if (lane_ != kNoLoop) {
+        const LinearIndex& index = r.linear[d];
+        for (size_t x = 0; x < index.coef.size(); ++x) {
+          if (index.coef[x] == 0) continue;
+          dim.step += step(s, static_cast<LoopId>(x), lane_) * static_cast<double>(index.coef[x]);
+        }
+      }
+      return dim;
+    }
+    switch (r.kind) {
+      case StageRead::Kind::Loops: {
+        const LoopId l = source.storage[d];
+        if (lane_ != kNoLoop) dim.step = step(s, l, lane_);
+        l < st.spatial_axes ? axis_leaves(s, l, dim.leaves) : leaves(s, l, dim.leaves);
+        return dim;
+      }
+      case StageRead::Kind::Element:
+        dim.step = index_step(s, r, d);
+        dim.data = !r.linear[d].affine;
+        index_leaves(s, r, static_cast<int>(d), dim.leaves);
+        return dim;
+      case StageRead::Kind::Packed: {
+        const LayoutEntry& entry = source.layout[d];
+        if (entry.kind == LayoutEntry::Kind::Loop) {
+          if (lane_ == entry.index) dim.step = 1;
+          leaves(s, entry.index, dim.leaves);
+          return dim;
+        }
+        const size_t of = static_cast<size_t>(entry.index);
+        if (entry.kind != LayoutEntry::Kind::DimOuter) dim.step = index_step(s, r, of);
+        dim.data = !r.linear[of].affine;
+        index_leaves(s, r, static_cast<int>(of), dim.leaves);
+        return dim;
+      }
+    }
+    ESP_UNREACHABLE();
+  }
+
+  // How far the access reaches along a dimension of its buffer inside the boundary.
+  Quantity width(const Widths::Boundary& b, StageId s, const StageAccess& a, size_t d) const {
+    const Stage& st = stage(s);
+    auto of_loop = [&](LoopId l) {
+      return l < st.spatial_axes ? widths_.axis(b, s, l) : widths_.loop(b, s, l);
+    };
+    Quantity width;
+    if (a.read < 0) {
+      width = of_loop(st.storage[d]);
+    } else {
+      const StageRead& r = st.reads[static_cast<size_t>(a.read)];
+      const Stage& source = stage(r.source);
+      if (!st.layout.empty()) {
+        width = copied_width(b, s, r, d);
+      } else if (r.kind == StageRead::Kind::Loops) {
+        width = of_loop(source.storage[d]);
+      } else if (r.kind == StageRead::Kind::Element) {
+        width = widths_.read(b, s, r, static_cast<int>(d));
+      } else {
+        const LayoutEntry& entry = source.layout[d];
+        const Quantity& block = shape(r.source).block[d];
+        width = entry.kind == LayoutEntry::Kind::Loop ? widths_.loop(b, s, entry.index)
+                                                      : widths_.read(b, s, r, entry.index, true);
+        if (entry.kind == LayoutEntry::Kind::DimOuter) width = ceil_div(width, block);
+        if (entry.kind == LayoutEntry::Kind::DimInner) width = min(width, block);
+      }
+    }
+    return min(width, max(1, shape(a.buffer).storage_extent[d]));
+  }
+
+  // Of the source of a copy. Outside its nest that is what its reader needs there. Inside, its own
+  // loops move it, and those of the reader stand still.
+  Quantity copied_width(const Widths::Boundary& b, StageId s, const StageRead& r, size_t d) const {
+    const Stage& st = stage(s);
+    const bool inside = st.attach == AttachKind::Root
+                            ? std::any_of(b.outside.begin(), b.outside.end(),
+                                          [&](const auto& place) { return place.first == s; })
+                            : encloses_attach(b, st);
+    if (!inside) return widths_.read(b, s, r, static_cast<int>(d), true);
+    Widths::Boundary own = b;
+    for (const Loop& l : st.loops) {
+      if (l.state != LoopState::Bound) continue;
+      own.outside.insert(own.outside.begin(),
+                         {l.bound_stage, static_cast<int>(stage(l.bound_stage).order.size())});
+    }
+    Quantity width = widths_.read(own, s, r, static_cast<int>(d), true);
+    for (size_t e = 0; e < st.layout.size(); ++e) {
+      const LayoutEntry& entry = st.layout[e];
+      if (entry.kind == LayoutEntry::Kind::Loop || static_cast<size_t>(entry.index) != d) continue;
+      const Quantity stride =
+          entry.kind == LayoutEntry::Kind::DimOuter ? shape(s).block[e] : Quantity(1);
+      width += (widths_.loop(b, s, st.storage[e]) - 1) * stride;
+    }
+    return width;
+  }
+  bool encloses_attach(const Widths::Boundary& b, const Stage& st) const {
+    const std::vector<LoopId>& around = stage(st.attach_stage).order;
+    const auto at = std::find(around.begin(), around.end(), st.attach_loop) - around.begin();
+    return std::any_of(b.outside.begin(), b.outside.end(), [&](const auto& place) {
+      return place.first == st.attach_stage && place.second > at;
+    });
+  }
+
+  StageAccess access(StageId s, size_t read) const {
+    const Stage& st = stage(s);
+    StageAccess a;
+    a.read = read == SIZE_MAX ? -1 : static_cast<int>(read);
+    a.buffer = a.read < 0 ? s : st.reads[read].source;
+    a.in_registers = stage(a.buffer).registers;
+    a.element_bytes = bytes_of(state_.dag().stage(stage(a.buffer).op).tensor->dtype);
+    a.depends.assign(st.order.size(), false);
+    Quantity pitch = 1;
+    for (size_t d = rank(a.buffer); d-- > 0;) {
+      const Dim dim = dim_of(s, a, d);
+      a.lane_stride += dim.step * pitch;
+      a.gathers = a.gathers || (dim.data && !(dim.step.is_number() && dim.step.number() == 0));
+      pitch *= max(1, shape(a.buffer).storage_extent[d]);
+      for (size_t i = 0; i < st.order.size(); ++i) {
+        for (const Leaf& leaf : dim.leaves) {
+          if (leaf == Leaf{s, st.order[i]}) a.depends[i] = true;
+        }
+      }
+    }
+    return a;
+  }
+
+  // The loops outside of which the buffer lives: there it is the same memory.
+  size_t lives_from(const StageNest& nest, StageId buffer) const {
+    const Stage& b = stage(buffer);
+    if (b.stored_at_root || b.role == StageRole::Input) return 0;
+    for (size_t i = 0; i < nest.path.size(); ++i) {
+      if (nest.path[i] == PathLoop{b.store_stage, b.store_loop, 1, 1}) return i + 1;
+    }
+    return 0;
+  }
+
+  void add_stream(StageNest& nest, const StageAccess& a) const {
+    const StageId owner = stage(a.buffer).shares >= 0 ? stage(a.buffer).shares : a.buffer;
+    auto it = std::find_if(nest.streams.begin(), nest.streams.end(),
+                           [&](const Stream& x) { return x.buffer == owner; });
+    const bool fresh = it == nest.streams.end();
+    if (fresh) {
+      nest.streams.push_back({});
+      it = nest.streams.end() - 1;
+      it->buffer = owner;
+      it->element_bytes = a.element_bytes;
+      it->elements.assign(nest.path.size() + 1, 0);
+      it->lines.assign(nest.path.size() + 1, 0);
+      it->rows.resize(nest.path.size() + 1);
+      it->depends.assign(nest.path.size(), false);
+    }
+    it->read = it->read || a.read >= 0;
+    it->written = it->written || a.read < 0;
+    const size_t from = lives_from(nest, a.buffer);
+    for (size_t d = 0; d < rank(a.buffer); ++d) {
+      for (const Leaf& leaf : dim_of(nest.stage, a, d).leaves) {
+        for (size_t i = from; i < nest.path.size(); ++i) {
+          if (Leaf{nest.path[i].stage, nest.path[i].loop} == leaf) it->depends[i] = true;
+        }
+      }
+    }
+    for (size_t p = 0; p <= nest.path.size(); ++p) {
+      const size_t at = std::max(p, std::min(from, nest.path.size()));
+      const Place place =
+          at == 0 ? Place{} : Place{nest.path[at - 1].stage, nest.path[at - 1].loop};
+      if (p < from && p > 0) continue;  // filled below
+      touch(*it, p, widths_.boundary(place), nest.stage, a, fresh);
+    }
+    // Outside the loop at which the buffer lives it is the same memory over and over.
+    for (size_t p = from; p-- > 1;) {
+      it->elements[p] = it->elements[from];
+      it->lines[p] = it->lines[from];
+      it->rows[p] = it->rows[from];
+    }
+  }
+
+  void touch(Stream& stream, size_t p, const Widths::Boundary& b, StageId s, const StageAccess& a,
+             bool fresh) const {
+    const size_t dims = rank(a.buffer);
+    const std::vector<Quantity>& extents = shape(a.buffer).storage_extent;
+    const double line = state_.task().target.line_bytes;
+    const double per_line = line / a.element_bytes;
+    // Dimensions that are covered whole run on into the next one.
+    Quantity elements = 1, run = 1, rows = 1, whole = 1, reach = 1;
+    std::vector<Quantity> width(dims);
+    for (size_t d = 0; d < dims; ++d) width[d] = this->width(b, s, a, d);
+    for (size_t d = dims; d-- > 0;) {
+      const Quantity extent = max(1, extents[d]);
+      elements *= width[d];
+      reach += (width[d] - 1) * whole;
+      rows = if_le(whole, run, rows, rows * width[d]);
+      run = if_le(whole, run, run * width[d], run);
+      whole *= extent;
+    }
+    // A run that need not begin with a line touches one more, now and then.
+    const bool aligned = dims > 0 && extents[dims - 1].is_number() &&
+                         std::fmod(extents[dims - 1].number(), per_line) == 0;
+    auto lines_of = [&](const Quantity& n) {
+      return aligned ? ceil(n / per_line) : (n - 1) / per_line + 1;
+    };
+    const Quantity lines = min(rows * lines_of(run), lines_of(reach));
+    if (fresh) {
+      stream.elements[p] = elements;
+      stream.lines[p] = lines;
+    } else {
+      stream.elements[p] = max(stream.elements[p], elements);
+      stream.lines[p] = max(stream.lines[p], lines);
+      return;
+    }
+    Quantity pitch = 1, inner = 1;
+    for (size_t d = dims; d-- > 0;) {
+      const bool one = width[d].is_number() && width[d].number() <= 1;
+      if (pitch.is_number() && !one && d + 1 < dims) {
+        const double pitch_lines = pitch.number() / per_line;
+        if (pitch_lines == std::floor(pitch_lines) && pitch_lines >= 8) {
+          stream.rows[p].push_back({width[d], inner, pitch_lines});
+        }
+      }
+      inner = d + 1 == dims ? lines_of(width[d]) : inner * width[d];
+      pitch *= max(1, extents[d]);
+    }
+  }
+
+  const State& state_;
+  const Shape& shape_;
+  const Widths widths_;
+  LoopId lane_ = kNoLoop;  // the vectorized loop of the stage at hand
+};
+
+}  // namespace
+
+std::vector<StageNest> find_streams(const State& state, const Shape& shape) {
+  std::vector<StageNest> nests;
+  StreamFinder finder(state, shape);
+  for (StageId s : state.execution_order()) {
+    const Stage& stage = state.stage(s);
+    if (stage.role == StageRole::Input || stage.role == StageRole::Pack ||
+        stage.attach == AttachKind::Inlined) {
+      continue;
+    }
+    nests.push_back(finder.find(s));
+  }
+  return nests;
+}
+
+Quantity buffer_lines(const State& state, const Shape& shape, StageId s) {
+  const Stage& stage = state.stage(s);
+  if (stage.registers || stage.attach == AttachKind::Inlined) return 0;
+  Quantity elements = 1;
+  for (const Quantity& e : shape[static_cast<size_t>(s)].storage_extent) elements *= max(1, e);
+  const double per_line = static_cast<double>(state.task().target.line_bytes) /
+                          bytes_of(state.dag().stage(stage.op).tensor->dtype);
+  return elements / per_line;
+}
+
+}  // namespace espalier
