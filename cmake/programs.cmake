@@ -89,6 +89,22 @@ function(espalier_benchmarks)
     endif()
   endforeach()
 
+  # bin/bench/models/NAME from bench/models/NAME.cpp: cost models judged on recorded pools.
+  file(GLOB sources CONFIGURE_DEPENDS bench/models/*.cpp)
+  file(GLOB common CONFIGURE_DEPENDS bench/models/pool/*.cpp)
+  add_library(espalier_pool STATIC ${common})
+  espalier_options(espalier_pool)
+  target_include_directories(espalier_pool PUBLIC ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(espalier_pool PUBLIC espalier_command_line Espalier::espalier)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(bench_models_${name} ${source})
+    espalier_options(bench_models_${name})
+    target_link_libraries(bench_models_${name} PRIVATE espalier_pool)
+    set_target_properties(bench_models_${name} PROPERTIES OUTPUT_NAME ${name}
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/bench/models)
+  endforeach()
+
   if(TARGET benchmark::benchmark)
     file(GLOB micro CONFIGURE_DEPENDS bench/micro/*.cpp)
     add_executable(bench_micro ${micro})

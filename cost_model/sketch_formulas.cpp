@@ -89,8 +89,7 @@ void SketchFormulas::evaluate_group(const Task& task, std::span<const Candidate>
     const Replayed replayed = replay(task, candidates[i]);
     if (!replayed) continue;
     const std::vector<double> results = evaluate(replayed.state());
-    std::copy(results.begin(), results.end(),
-              out.begin() + static_cast<ptrdiff_t>(i * results_));
+    std::copy(results.begin(), results.end(), out.begin() + static_cast<ptrdiff_t>(i * results_));
   }
 }
 
@@ -105,8 +104,9 @@ void SketchFormulas::evaluate(const Task& task, std::span<const Candidate> candi
       order.push_back(static_cast<uint32_t>(i));
     }
   }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return candidates[a].sketch.get() < candidates[b].sketch.get();
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const Sketch *x = candidates[a].sketch.get(), *y = candidates[b].sketch.get();
+    return x != y ? x < y : a < b;
   });
   std::vector<std::span<const uint32_t>> groups;
   for (size_t first = 0; first < order.size();) {
