@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "espalier/cost_model/cost_model.h"
 #include "espalier/cost_model/stage_cost.h"
@@ -14,9 +13,5 @@ namespace espalier {
 // a compilation of about a millisecond, the others under a microsecond: their traces are not
 // replayed, so candidates should be legal.
 std::unique_ptr<CostModel> make_analyzer(const DeviceModel& device);
-
-// Where the predicted time of a schedule goes, for people: a table of its stages, and what limits
-// each of them.
-std::string explain_cost(const State& state, const DeviceModel& device);
 
 }  // namespace espalier

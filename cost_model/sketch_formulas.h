@@ -26,6 +26,7 @@ class SketchFormulas {
 
   // From the state's own numbers.
   std::vector<double> evaluate(const State& state) const;
+  size_t results() const { return results_; }
 
   // Nothing if the sketch has no slots, if it is rejected with the candidate's decisions, or if its
   // structure depends on numbers.

@@ -38,10 +38,13 @@ class Coster {
     const int64_t bytes[] = {target_.l1_bytes, target_.l2_bytes, target_.l3_bytes};
     double all = 0;  // lines that a call touches; the next call finds them where they fit
     for (StageId s = 0; s < state.size(); ++s) {
-      const bool used =
-          state.stage(s).stored_at_root && state.stage(s).attach != AttachKind::Inlined;
-      const Quantity lines = used ? buffer_lines(state, shape, s) : Quantity(0);
-      if (lines.is_number()) all += lines.number();
+      const Stage& stage = state.stage(s);
+      if (!stage.stored_at_root || stage.attach == AttachKind::Inlined) continue;
+      const int op = stage.layout.empty() ? stage.op : stage.reads[0].producer;
+      const TensorNode& tensor = *state.dag().stage(op).tensor.get();
+      double bytes_of_all = bytes_of(tensor.dtype);
+      for (int64_t extent : tensor.shape) bytes_of_all *= static_cast<double>(extent);
+      all += bytes_of_all / target_.line_bytes;
     }
     for (size_t level = 0; level < kCacheLevels; ++level) {
       Cache& cache = caches_[level];
@@ -75,7 +78,10 @@ class Coster {
   };
   struct OwnLoop {
     Quantity extent, effective, units;
-    bool reduce = false, vector = false, straight = false;
+    bool reduce = false, vector = false;
+    // 1 or 0: part of the body; the innermost serial loop; outside of that.
+    Quantity straight = 0, inner = 0, outside = 0;
+    Quantity in_body() const { return 1 + straight * (extent - 1); }
   };
 
   bool attached_at(StageId s, LoopId l) const {
@@ -87,24 +93,33 @@ class Coster {
     return false;
   }
 
+  // Whether a loop is straight code, or the innermost one that is not, may depend on numbers: one
+  // iteration needs no loop.
   std::vector<OwnLoop> own_loops(StageId s) const {
     const Stage& stage = state_.stage(s);
     const StageShape& shape = shape_[static_cast<size_t>(s)];
-    std::vector<OwnLoop> loops;
-    for (LoopId id : stage.order) {
-      const size_t l = static_cast<size_t>(id);
-      const Loop& loop = stage.loops[l];
-      loops.push_back({shape.extent[l], shape.effective[l], shape.units[l], loop.reduce,
-                       loop.vectorize, loop.vectorize});
-    }
+    std::vector<OwnLoop> loops(stage.order.size());
+    Quantity found = 0;  // 1: the innermost serial loop lies further inside
     for (size_t i = loops.size(); i-- > 0;) {
-      if (attached_at(s, stage.order[i])) break;
-      if (loops[i].vector) continue;
-      const Quantity& unrolled = shape.unrolled[static_cast<size_t>(stage.order[i])];
-      const Quantity& extent = loops[i].extent;
-      const bool single = extent.is_number() && extent.number() <= 1;
-      if (!single && !(unrolled.is_number() && unrolled.number() == 1)) break;
-      loops[i].straight = true;
+      const size_t l = static_cast<size_t>(stage.order[i]);
+      const Loop& loop = stage.loops[l];
+      OwnLoop& own = loops[i];
+      own.extent = max(1, shape.extent[l]);
+      own.effective = shape.effective[l];
+      own.units = shape.units[l];
+      own.reduce = loop.reduce;
+      own.vector = loop.vectorize;
+      own.outside = found;
+      if (loop.vectorize) {
+        own.straight = 1;
+        own.outside = 0;
+        continue;
+      }
+      Quantity serial = (1 - shape.unrolled[l]) * if_le(own.extent, 1, 0, 1);
+      if (attached_at(s, stage.order[i])) serial = 1;
+      own.inner = serial * (1 - found);
+      found = max(found, serial);
+      own.straight = 1 - found;
     }
     return loops;
   }
@@ -115,7 +130,7 @@ class Coster {
     const std::vector<OwnLoop> loops = own_loops(nest.stage);
     body(nest, loops, c);
     nest_cycles(nest, loops, c);
-    traffic(nest, c);
+    traffic(nest, loops, c);
     whole(nest, c);
     return c;
   }
@@ -125,28 +140,27 @@ class Coster {
     const DType dtype = state_.dag().stage(stage.op).tensor->dtype;
     const double lanes = std::max(1, target_.lanes(bytes_of(dtype)));
     const OwnLoop* vector = nullptr;
-    size_t inner = loops.size();  // the innermost serial loop
-    for (size_t i = 0; i < loops.size(); ++i) {
-      const OwnLoop& l = loops[i];
+    Quantity has_inner = 0, inner_reduces = 0;
+    c.inner_trip = 0;
+    for (const OwnLoop& l : loops) {
       if (l.vector) {
         vector = &l;
-      } else if (!l.straight) {
-        inner = i;
-      } else if (l.reduce) {
-        c.terms *= max(1, l.extent);
-      } else {
-        c.rows *= max(1, l.extent);
+        continue;
       }
+      (l.reduce ? c.terms : c.rows) *= l.in_body();
+      has_inner += l.inner;
+      c.inner_trip += l.inner * max(1, l.effective);
+      if (l.reduce) inner_reduces += l.inner;
     }
+    c.inner_trip += 1 - has_inner;
     c.lanes_used = 1 / lanes;
-    const Quantity width = vector ? max(1, vector->extent) : Quantity(1);
+    const Quantity width = vector ? vector->extent : Quantity(1);
     if (vector) {
       c.vectors = ceil_div(width, lanes);
       c.lanes_used = width / (c.vectors * lanes);
     }
     c.results = c.vectors * c.rows;
     const Quantity points = c.results * c.terms;
-    if (inner < loops.size()) c.inner_trip = max(1, loops[inner].effective);
 
     // What is read.
     const bool reduces = state_.dag().stage(stage.op).reduce() != nullptr &&
@@ -162,13 +176,13 @@ class Coster {
       }
       Quantity count = 1;
       bool along_lanes = false;
+      Quantity moves = 1 - has_inner;  // 1 if each run of the body needs it anew
       for (size_t i = 0; i < loops.size(); ++i) {
-        if (!loops[i].straight || !a.depends[i]) continue;
-        if (loops[i].vector) {
-          along_lanes = true;
-        } else {
-          count *= max(1, loops[i].extent);
-        }
+        if (!a.depends[i]) continue;
+        along_lanes = along_lanes || loops[i].vector;
+        if (loops[i].vector) continue;
+        count *= loops[i].in_body();
+        moves += loops[i].inner;
       }
       if (a.in_registers) continue;
       Quantity single = 0;  // lanes that are loaded one by one
@@ -178,21 +192,19 @@ class Coster {
         loads = count * if_le(apart, 0.5, 1, if_le(apart, 1, c.vectors, width));
         single = count * if_le(apart, 1, 0, width);
       }
-      const bool moves = inner >= loops.size() || a.depends[inner];
-      const Quantity share = moves ? Quantity(1) : 1 / c.inner_trip;
+      const Quantity share = if_le(1, moves, 1, 1 / c.inner_trip);
       c.loaded += loads * share;
       c.gathered += single * share;
-      const Quantity live = loads / c.terms;
-      if (!moves) {
-        hoisted += loads;
-      } else {
-        operands = first ? live : min(operands, live);
-        first = false;
-      }
+      hoisted += loads * (1 - moves);
+      operands = first ? loads / c.terms * moves : min(operands, loads / c.terms * moves);
+      first = false;
     }
 
     // What is written.
-    const bool kept = reduces && (stage.registers || inner >= loops.size() || loops[inner].reduce);
+    // 1 if sums stay in registers while the innermost serial loop runs.
+    const Quantity kept = !reduces          ? Quantity(0)
+                          : stage.registers ? Quantity(1)
+                                            : 1 - has_inner + inner_reduces;
     const Quantity scattered =
         store_stride && vector ? if_le(*store_stride, 1, c.vectors, width) * c.rows : c.results;
     if (!reduces) {
@@ -201,15 +213,15 @@ class Coster {
       if (stage.role == StageRole::WriteBack && stage.has_own_reduce()) c.loaded += scattered;
       if (stage.registers) c.stored = 0;
     } else if (!stage.registers) {
-      const Quantity share = kept ? 1 / c.inner_trip : Quantity(1);
+      const Quantity share = if_le(1, kept, 1 / c.inner_trip, 1);
       c.stored = scattered * share;
       c.loaded += scattered * share;
     }
-    c.registers = operands + 1 + hoisted + (kept ? c.results : Quantity(0));
+    c.registers = operands + 1 + hoisted + kept * c.results;
     c.spilled = max(0, c.registers - target_.vector_registers);
-    if (!kept) c.spilled = min(c.spilled, hoisted);
+    c.spilled = if_le(1, kept, c.spilled, min(c.spilled, hoisted));
     c.loaded += c.spilled * c.terms;
-    c.stored += kept ? c.spilled * c.terms : Quantity(0);
+    c.stored += kept * c.spilled * c.terms;
 
     // Cycles.
     const OperationCount ops = count_operations(state_, nest.stage);
@@ -226,54 +238,45 @@ class Coster {
     c.stores = c.stored / device_.store_ports;
     const Quantity instructions =
         points * (vector_ops + ops.divisions) + c.loaded + c.stored + c.gathered;
-    c.issue = (instructions + (inner < loops.size() ? 3 : 0)) / kIssueWidth;
+    c.issue = (instructions + has_inner * 3) / kIssueWidth;
     code_ += instructions;
     if (reduces) {
       const double latency = device_.fma_latency * (ops.plain > 2 ? 1.5 : 1);
       c.chain = c.terms * latency;
-      if (inner < loops.size() && !loops[inner].reduce) {
-        // Other results follow at once: as many as are in flight hide the chain.
-        c.chain *= min(1, instructions / kWindow);
-      }
+      // If other results follow at once, as many as are in flight hide the chain.
+      c.chain *= if_le(1, has_inner - inner_reduces, min(1, instructions / kWindow), 1);
     }
     const Quantity ports = max(max(c.compute, c.loads), max(c.stores, c.issue));
     c.body = max(ports, c.chain);
 
     // Bodies at the ends of axes are smaller, but not always faster.
     for (const OwnLoop& l : loops) {
-      if (!l.straight || l.units.same_as(l.extent)) continue;
+      if (l.straight.is_number() && l.straight.number() == 0) continue;
       const Quantity full = floor(l.units / l.extent);
       const Quantity rest = l.units - full * l.extent;
       Quantity part = l.vector ? ceil_div(rest, lanes) / c.vectors : rest / l.extent;
       part = if_le(rest, 0, 0, max(ports * part, c.chain));
-      c.tail *= (full * c.body + part) / max(1e-9, l.units / l.extent * c.body);
+      const Quantity longer = (full * c.body + part) / max(1e-9, l.units / l.extent * c.body);
+      c.tail *= 1 + l.straight * (longer - 1);
     }
   }
 
   void nest_cycles(const StageNest& nest, const std::vector<OwnLoop>& loops, StageCost& c) {
     Quantity times = 1;        // runs of the loop at hand
-    Quantity outer_steps = 0;  // iterations of all loops but the innermost serial one
-    size_t inner = loops.size();
-    for (size_t i = 0; i < loops.size(); ++i) {
-      if (!loops[i].straight) inner = i;
-    }
+    Quantity outer_steps = 0;  // iterations of the loops outside the innermost serial one
     for (size_t p = 0; p < nest.own_from; ++p) times *= nest.path[p].effective;
-    c.entries = times;
     Quantity results = times;  // elements of all regions
-    for (size_t i = 0; i < loops.size(); ++i) {
-      const OwnLoop& l = loops[i];
+    Quantity has_inner = 0;
+    c.entries = times;
+    for (const OwnLoop& l : loops) {
       if (!l.reduce) results *= l.effective;
-      if (l.straight) {
-        times *= l.effective / max(1, l.extent);
-        continue;
-      }
-      if (i == inner) c.entries = times;
-      times *= l.effective;
-      if (i != inner) outer_steps += times;
+      c.entries *= if_le(1, l.outside, l.effective, 1);
+      times *= if_le(1, l.straight, l.effective / l.extent, l.effective);
+      outer_steps += times * l.outside;
+      has_inner += l.inner;
     }
     c.bodies = times;
-    c.overhead = outer_steps * kLoopStep;
-    if (inner < loops.size()) c.overhead += c.entries * kLoopEntry;
+    c.overhead = outer_steps * kLoopStep + c.entries * has_inner * kLoopEntry;
     const Stage& stage = state_.stage(nest.stage);
     if (state_.dag().stage(stage.op).reduce() != nullptr && stage.role != StageRole::WriteBack &&
         stage.layout.empty()) {
@@ -329,23 +332,23 @@ class Coster {
       if (common < 2) continue;
       const double starts = std::max(1.0, cache.sets / common);
       // Sets that the rows cover, and how many of their lines each gets.
-      const Quantity covered = min(cache.sets, min(r.count, starts) * min(r.lines, common));
-      pressure = max(pressure, r.count * r.lines / (covered * kWays));
+      const Quantity covered =
+          min(cache.sets, max(r.lines, min(r.count, starts) * min(r.lines, common)));
+      pressure = max(pressure, if_le(r.count, 1, 0, r.count * r.lines / (covered * kWays)));
     }
     return pressure;
   }
 
-  void traffic(const StageNest& nest, StageCost& c) {
+  void traffic(const StageNest& nest, const std::vector<OwnLoop>& loops, StageCost& c) {
     const size_t n = nest.path.size();
     std::vector<Quantity> sets(n + 1);
-    bool known = false;
+    for (size_t p = 0; p <= n; ++p) sets[p] = working_set(nest, p);
     for (size_t level = 0; level < kCacheLevels; ++level) {
       const Cache& cache = caches_[level];
-      if (!cache.used) continue;
-      if (!known) {
-        for (size_t p = 1; p <= n; ++p) sets[p] = working_set(nest, p);
-        known = true;
+      for (size_t i = 0; i < loops.size() && cache.lines > 0; ++i) {
+        c.inner_set[level] += loops[i].inner * sets[nest.own_from + i] / cache.lines;
       }
+      if (!cache.used) continue;
       for (const Stream& s : nest.streams) {
         Quantity lines = s.lines[n];
         for (size_t p = n; p-- > 0;) {

@@ -364,10 +364,9 @@ class StreamFinder {
       whole *= extent;
     }
     // A run that need not begin with a line touches one more, now and then.
-    const bool aligned = dims > 0 && extents[dims - 1].is_number() &&
-                         std::fmod(extents[dims - 1].number(), per_line) == 0;
+    const Quantity ragged = dims > 0 ? remainder(max(1, extents[dims - 1]), per_line) : Quantity(0);
     auto lines_of = [&](const Quantity& n) {
-      return aligned ? ceil(n / per_line) : (n - 1) / per_line + 1;
+      return if_le(ragged, 0, ceil(n / per_line), (n - 1) / per_line + 1);
     };
     const Quantity lines = min(rows * lines_of(run), lines_of(reach));
     if (fresh) {
@@ -378,10 +377,14 @@ class StreamFinder {
       stream.lines[p] = max(stream.lines[p], lines);
       return;
     }
+    // Arguments and results have the shape that the program says.
+    const bool fixed =
+        stage(a.buffer).role == StageRole::Input ||
+        (stage(a.buffer).stored_at_root && stage(a.buffer).layout.empty() &&
+         !stage(a.buffer).partial && state_.dag().stage(stage(a.buffer).op).is_output);
     Quantity pitch = 1, inner = 1;
     for (size_t d = dims; d-- > 0;) {
-      const bool one = width[d].is_number() && width[d].number() <= 1;
-      if (pitch.is_number() && !one && d + 1 < dims) {
+      if (fixed && d + 1 < dims) {
         const double pitch_lines = pitch.number() / per_line;
         if (pitch_lines == std::floor(pitch_lines) && pitch_lines >= 8) {
           stream.rows[p].push_back({width[d], inner, pitch_lines});
@@ -412,16 +415,6 @@ std::vector<StageNest> find_streams(const State& state, const Shape& shape) {
     nests.push_back(finder.find(s));
   }
   return nests;
-}
-
-Quantity buffer_lines(const State& state, const Shape& shape, StageId s) {
-  const Stage& stage = state.stage(s);
-  if (stage.registers || stage.attach == AttachKind::Inlined) return 0;
-  Quantity elements = 1;
-  for (const Quantity& e : shape[static_cast<size_t>(s)].storage_extent) elements *= max(1, e);
-  const double per_line = static_cast<double>(state.task().target.line_bytes) /
-                          bytes_of(state.dag().stage(stage.op).tensor->dtype);
-  return elements / per_line;
 }
 
 }  // namespace espalier

@@ -59,7 +59,4 @@ struct StageNest {
 // they are bound cost nothing then.
 std::vector<StageNest> find_streams(const State& state, const Shape& shape);
 
-// The buffer's size in lines; for internal buffers, of what one thread needs of it at a time.
-Quantity buffer_lines(const State& state, const Shape& shape, StageId s);
-
 }  // namespace espalier

@@ -1,11 +1,14 @@
 // espalier explain: what a workload is, and what a schedule makes of it.
 #include "espalier/codegen/asm_report.h"
 #include "espalier/codegen/emit.h"
+#include "espalier/cost_model/explain_cost.h"
+#include "espalier/cost_model/features.h"
 #include "espalier/ir/ops/workload.h"
 #include "espalier/runtime/array_view.h"
 #include "espalier/schedule/lower.h"
 #include "espalier/search/sketch_space.h"
 #include "espalier/support/json.h"
+#include "espalier/support/number.h"
 #include "schedule_options.h"
 #include "task_options.h"
 #include "verb.h"
@@ -97,6 +100,18 @@ Json hot_loops_as_json(const AsmReport& report) {
   return json;
 }
 
+// A name and a number a line.
+std::string list_features(const State& state) {
+  const DeviceModel device = data_sheet(state.task().target);
+  const std::vector<float> values = features_of(state, device);
+  const std::unique_ptr<FeatureSource> source = make_features(device);
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    text += source->names()[i] + " " + format_float(values[i]) + "\n";
+  }
+  return text;
+}
+
 class ExplainVerb final : public Verb {
  public:
   std::string_view name() const override { return "explain"; }
@@ -107,7 +122,8 @@ class ExplainVerb final : public Verb {
   void declare(Options& options) override {
     task_.declare(options);
     schedule_.declare(options);
-    options.choice("--show", show_, {"dag", "sketches", "steps", "nest", "features", "ir", "asm"},
+    options.choice("--show", show_,
+                   {"dag", "sketches", "steps", "nest", "cost", "features", "ir", "asm"},
                    "one thing only (definition, inputs, steps and nest)");
     options.flag("--json", json_, "one JSON object on standard output");
     options.flag("--quiet", quiet_, "no remarks on standard error");
@@ -115,10 +131,6 @@ class ExplainVerb final : public Verb {
 
   Result<ExitCode> run(Console& console) override {
     console.quiet = quiet_;
-    if (show_ == "features") {
-      return usage_error("--show features needs a cost model, which is not in this version; ",
-                         "expected one of dag, sketches, steps, nest, ir, asm");
-    }
     ESP_TRY(const Task task, task_.make_task());
     if (show_.empty()) return show_all(task, console);
     if (show_ == "asm") return show_assembly(task, console);
@@ -136,6 +148,9 @@ class ExplainVerb final : public Verb {
     console.note(describe(chosen));
     if (show_ == "steps") return to_string(chosen.state.trace(), task);
     if (show_ == "nest") return print_nest(chosen.state);
+    // What data sheets say of the device: the same text on every run.
+    if (show_ == "cost") return explain_cost(chosen.state, data_sheet(task.target));
+    if (show_ == "features") return list_features(chosen.state);
     ESP_TRY(const LoweredKernel lowered, lower(chosen.state));
     return emit_llvm_ir(lowered, task.target);
   }
