@@ -77,8 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "layer_norm:rows=128,cols=768", "reduce:op=sum,shape=1024x1024,axes=1",
                       "reduce:op=max,shape=17x31x5,axes=0x2",
                       "transpose:shape=33x64x129,perm=2x0x1", "elementwise:op=gelu,shape=1000x77",
-                      "embedding:rows=64,cols=300,vocab=1000", 
-                       "matmul:m=512,n=512,k=512,dtype=f64",
+                      "embedding:rows=64,cols=300,vocab=1000", "matmul:m=512,n=512,k=512,dtype=f64",
                       "conv1d:n=2,l=100,ci=16,co=33,k=5,p=2,d=2,dtype=f64"));
 
 }  // namespace

@@ -11,8 +11,7 @@ template <class T>
 std::vector<double> ranks(std::span<const T> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<double> rank(values.size());
   for (size_t first = 0; first < order.size();) {
     size_t end = first;
