@@ -22,9 +22,20 @@ struct RegisterSlot {
 // the lanes are neighbours.
 std::optional<RegisterSlot> register_slot(const Expr& offset, const Expr& predicate, int lanes);
 
+// A read of elements base, base + stride, ...: of the first `active` of `lanes` lanes.
+struct StridedRead {
+  int64_t base = 0, stride = 0;
+  int lanes = 1, active = 1;
+};
+
+// The read that a load with this flat offset and predicate is, if both are constants and the stride
+// is more than one element.
+std::optional<StridedRead> strided_read(const Expr& offset, const Expr& predicate, int lanes);
+
 // The slots of all accesses to `buffer` in `body` (flattened code), or nothing when the buffer must
 // be memory: some offset is not a constant, two accesses overlap that do not begin at the same
-// element, or one lies inside a parallel loop when `parallel_outlined`.
+// element, a strided read is not of one and the same lane of slots alike, or an access lies inside
+// a parallel loop when `parallel_outlined`.
 std::optional<std::vector<RegisterSlot>> plan_registers(const Buffer& buffer, const Stmt& body,
                                                         bool parallel_outlined);
 

@@ -36,6 +36,21 @@ TEST(RegisterPlan, AccessesToTheFirstLanesShareTheSlot) {
             1u);
 }
 
+Stmt load_strided(int64_t base, int64_t stride, int lanes) {
+  const Buffer out = make_buffer("O", DType::F32, {64}, BufferScope::Param);
+  return make_flat_store(out, make_ramp(make_index(0), 1, lanes),
+                         make_flat_load(kR, make_ramp(make_index(base), stride, lanes)));
+}
+
+TEST(RegisterPlan, ColumnsOfATileNeedNoMemory) {
+  EXPECT_EQ(slots({store_at(0, 8), store_at(8, 8), load_strided(3, 8, 2)}), 2u);
+}
+
+TEST(RegisterPlan, StridesAcrossLanesNeedMemory) {
+  EXPECT_EQ(slots({store_at(0, 8), store_at(8, 8), load_strided(3, 7, 2)}), 0u);
+  EXPECT_EQ(slots({store_at(0, 8), store_at(8, 8), load_strided(3, 8, 3)}), 0u);
+}
+
 TEST(RegisterPlan, VariableOffsetsNeedMemory) {
   const Var i("i");
   EXPECT_EQ(slots({make_flat_store(kR, i, Expr(1.0f))}), 0u);
@@ -123,6 +138,43 @@ TEST(RegisterPlan, LastTermsOfAReductionAlongLanesStayInRegisters) {
   for (const int64_t rest : {1, 5, 12}) {
     const std::string text = emit_assembly(dot_lanes(4, 48 + rest, 16), test::avx512()).value();
     EXPECT_EQ(text.find("rsp"), std::string::npos) << text;
+  }
+}
+
+// Y[j, i] = T[i, j] = X[i, j] on a tile that lives in registers.
+LoweredKernel transpose(DType type, int64_t rows, int64_t columns) {
+  const Buffer x = make_buffer("X", type, {rows, columns}, BufferScope::Param);
+  const Buffer y = make_buffer("Y", type, {columns, rows}, BufferScope::Param);
+  const Buffer t = make_buffer("T", type, {rows, columns}, BufferScope::Register);
+  const Var i("i"), j("j");
+  const auto nest = [&](const Var& outer, int64_t n, const Var& inner, int64_t m, Stmt s) {
+    return make_for(outer, 0, n, ForKind::Unrolled,
+                    make_for(inner, 0, m, ForKind::Vectorized, std::move(s)));
+  };
+  return test::kernel_of(
+      {x, y},
+      make_allocate(
+          t, make_block({nest(i, rows, j, columns, make_store(t, {i, j}, make_load(x, {i, j}))),
+                         nest(j, columns, i, rows, make_store(y, {j, i}, make_load(t, {i, j})))})));
+}
+
+TEST(RegisterPlan, TransposedTilesAreTheSame) {
+  for (const DType type :
+       {DType::F32, DType::F64, DType::I8, DType::I16, DType::BF16, DType::Bool}) {
+    for (const int64_t rows : {2, 3, 8, 16}) {
+      for (const int64_t columns : {4, 5, 16}) {
+        test::expect_same_everywhere(transpose(type, rows, columns));
+      }
+    }
+  }
+}
+
+TEST(RegisterPlan, TransposedTilesNeverTouchTheStack) {
+  for (const Target& target : {test::avx512(), test::avx2()}) {
+    const int64_t n = target.vector_bits / 32;
+    const std::string text = emit_assembly(transpose(DType::F32, n, n), target).value();
+    EXPECT_EQ(text.find("rsp"), std::string::npos) << text;
+    EXPECT_EQ(text.find("gather"), std::string::npos) << text;
   }
 }
 

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "espalier/codegen/internal/emitter.h"
+#include "espalier/codegen/internal/transpose.h"
 #include "espalier/codegen/lane_mask.h"
 #include "espalier/ir/mutate.h"
 #include "espalier/support/check.h"
@@ -173,12 +176,43 @@ llvm::Value* FunctionEmitter::load_slot(const HeldSlot& slot, const RegisterSlot
                                         const LoadNode& n) {
   llvm::Value* v = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
   v = from_memory(b_, n.type, resize_lanes(b_, v, slot.shape.lanes, part.lanes));
-  if (part.active == part.lanes) return v;
+  return blank_others(v, part.active, part.lanes);
+}
+
+llvm::Value* FunctionEmitter::blank_others(llvm::Value* v, int active, int lanes) {
+  if (active == lanes) return v;
   // Lanes past the active ones hold whatever was computed in them. That can be seen unless the
   // value ends in a store under the same predicate, lane by lane.
-  if (stored_lanes_ <= part.active) return v;
-  return b_.CreateSelect(prefix_constant(b_.getContext(), part.active, part.lanes), v,
+  if (stored_lanes_ <= active) return v;
+  return b_.CreateSelect(prefix_constant(b_.getContext(), active, lanes), v,
                          llvm::Constant::getNullValue(v->getType()));
+}
+
+llvm::Value* FunctionEmitter::load_column(const LoadNode& n, const StridedRead& read) {
+  // All columns are made at once, where the first of them is read.
+  const std::vector<HeldSlot>& slots = slots_.at(n.buffer.get());
+  const auto slot_of = [&](int64_t element) -> const HeldSlot& {
+    const auto after =
+        std::upper_bound(slots.begin(), slots.end(), element,
+                         [](int64_t e, const HeldSlot& s) { return e < s.shape.offset; });
+    return *std::prev(after);
+  };
+  const HeldSlot& first = slot_of(read.base);
+  Columns& columns = columns_[{n.buffer.get(), first.shape.offset, read.stride, read.active}];
+  if (columns.values.empty() || columns.stores != stores_[n.buffer.get()]) {
+    const int width = std::max(first.shape.lanes, read.active);
+    const auto size = static_cast<int>(std::bit_ceil(static_cast<unsigned>(width)));
+    std::vector<llvm::Value*> rows(static_cast<size_t>(size), nullptr);
+    for (int l = 0; l < read.active; ++l) {
+      const HeldSlot& slot = slot_of(read.base + l * read.stride);
+      llvm::Value* row = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
+      rows[static_cast<size_t>(l)] = resize_lanes(b_, row, slot.shape.lanes, size);
+    }
+    columns = {transpose_rows(b_, rows), size, stores_[n.buffer.get()]};
+  }
+  llvm::Value* v = columns.values[static_cast<size_t>(read.base - first.shape.offset)];
+  v = from_memory(b_, n.type, resize_lanes(b_, v, columns.lanes, read.lanes));
+  return blank_others(v, read.active, read.lanes);
 }
 
 void FunctionEmitter::store_slot(const HeldSlot& slot, const RegisterSlot& part,
@@ -197,6 +231,7 @@ llvm::Value* FunctionEmitter::emit_load(const LoadNode& n) {
   const Type t = n.type;
   const Expr& offset = n.indices[0];
   if (slots_.contains(n.buffer.get())) {
+    if (const auto read = strided_read(offset, n.predicate, t.lanes)) return load_column(n, *read);
     const std::optional<RegisterSlot> shape = register_slot(offset, n.predicate, t.lanes);
     ESP_CHECK(shape.has_value());
     return load_slot(find_slot(n.buffer, *shape), *shape, n);

@@ -65,7 +65,7 @@ void FunctionEmitter::emit_parallel(const ForNode& n) {
   llvm::Value* end = b_.CreateAdd(first, emit(n.extent));
   llvm::CallInst* status = b_.CreateCall(hook, {context_, first, end, b_.getInt64(1), body, data});
   status->setDoesNotThrow();
-  reads_.clear();
+  forget_reads();
   llvm::BasicBlock* failed = new_block("failed");
   llvm::BasicBlock* done = new_block("done");
   b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(0)), done, failed);

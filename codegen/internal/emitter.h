@@ -1,6 +1,8 @@
 // From the final form of a LoweredFunc to LLVM IR.
 #pragma once
 
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -102,6 +104,9 @@ class FunctionEmitter {
   };
   const HeldSlot& find_slot(const Buffer& buffer, const RegisterSlot& part) const;
   llvm::Value* load_slot(const HeldSlot& slot, const RegisterSlot& part, const LoadNode& n);
+  llvm::Value* load_column(const LoadNode& n, const StridedRead& read);
+  // Zeros in the lanes past the active ones, where they can be seen.
+  llvm::Value* blank_others(llvm::Value* v, int active, int lanes);
   void store_slot(const HeldSlot& slot, const RegisterSlot& part, llvm::Value* value);
   void emit_store(const StoreNode& n);
   void store_contiguous(const StoreNode& n, llvm::Value* value, const Expr& first,
@@ -122,6 +127,10 @@ class FunctionEmitter {
   // Runs `f` with nothing of what it memoizes left behind.
   template <class F>
   void in_scope(F f);
+  void forget_reads() {
+    reads_.clear();
+    columns_.clear();
+  }
   llvm::AllocaInst* entry_alloca(llvm::Type* type, llvm::Align align, const llvm::Twine& name);
   llvm::BasicBlock* new_block(const llvm::Twine& name);
   void finish(llvm::Value* result);  // returns from the function
@@ -158,6 +167,14 @@ class FunctionEmitter {
   };
   std::unordered_map<Expr, Read, ExprHash, ExprEqual> reads_;
   std::unordered_map<const BufferNode*, int64_t> stores_;
+  // Tiles in registers whose columns straight code has made: by buffer, first element, stride and
+  // number of rows.
+  struct Columns {
+    std::vector<llvm::Value*> values;
+    int lanes = 0;
+    int64_t stores = 0;
+  };
+  std::map<std::tuple<const BufferNode*, int64_t, int64_t, int>, Columns> columns_;
   static constexpr int kAllLanes = 1 << 30;
   // The leading lanes that matter of the value being emitted, where later lanes cannot be seen.
   int stored_lanes_ = kAllLanes;
@@ -166,10 +183,10 @@ class FunctionEmitter {
 template <class F>
 void FunctionEmitter::in_scope(F f) {
   pure_.emplace_back();
-  reads_.clear();
+  forget_reads();
   f();
   pure_.pop_back();
-  reads_.clear();
+  forget_reads();
 }
 
 }  // namespace espalier::internal
