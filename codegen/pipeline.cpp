@@ -8,6 +8,7 @@
 #include "espalier/codegen/hoist_offsets.h"
 #include "espalier/codegen/order_extrema.h"
 #include "espalier/codegen/predicate_loads.h"
+#include "espalier/codegen/transpose_loads.h"
 #include "espalier/codegen/unroll.h"
 #include "espalier/codegen/unswitch.h"
 #include "espalier/codegen/vectorize.h"
@@ -45,6 +46,7 @@ LoweredFunc run_passes(const LoweredFunc& func, const Target& target, PassLog* l
   p.run("predicate_loads", [](const Stmt& s) { return predicate_loads(s); });
   p.run("vectorize", [&](const Stmt& s) { return vectorize(s, target); });
   p.run("flatten", [](const Stmt& s) { return flatten(s); });
+  p.run("transpose_loads", [](const Stmt& s) { return transpose_loads(s); });
   p.run("order_extrema", [](const Stmt& s) { return order_extrema(s); });
   p.run("expand_math", [](const Stmt& s) { return expand_math(s); });
   const bool has_fma = target.arch != "x86_64" || target.has("fma") || target.has("avx512f");

@@ -349,9 +349,7 @@ void TilingNest::pack_at_loop(const ReadPlan& read, LoopId at, LoopId last) {
   layout.push_back({LayoutEntry::Kind::Loop, last, {}});
   const StageId copy = sketch_.cache_read(anchor_, read.number, at, layout);
   if (!sketch_.ok()) return;
-  // Lanes along what lies side by side in the source if that is the last loop, else along the
-  // loop that does; stores of a panel may be strided, loads should not be.
-  sketch_.vectorize(copy, innermost(sketch_.stage(copy)));
+  vectorize_copy(copy, layout, *access);
   const bool outside_threads = std::any_of(outer_.begin(), outer_.end(), [&](LoopId l) {
     return sketch_.loop(anchor_, l).parallel &&
            std::find(outer_.begin(), outer_.end(), l) > std::find(outer_.begin(), outer_.end(), at);
@@ -359,6 +357,37 @@ void TilingNest::pack_at_loop(const ReadPlan& read, LoopId at, LoopId last) {
   if (outside_threads && sketch_.stage(copy).order.size() > 1) {
     sketch_.parallel(copy, sketch_.stage(copy).order[0]);
   }
+}
+
+void TilingNest::vectorize_copy(StageId copy, const std::vector<LayoutEntry>& layout,
+                                const ReadAccess& access) {
+  const std::vector<LoopId> loops = sketch_.stage(copy).order;
+  // What lies side by side in the source: if that is not what lies so in the copy, tiles of both
+  // are read by rows and written by columns.
+  int side = -1;
+  for (size_t i = 0; i + 1 < layout.size(); ++i) {
+    const std::vector<int> axes = axes_of_loop(sketch_.stage(anchor_), layout[i].index);
+    const bool contiguous = axes.size() == 1 && access.uses[static_cast<size_t>(axes[0])] &&
+                            access.stride[static_cast<size_t>(axes[0])] == 1;
+    if (contiguous && sketch_.extent(copy, loops[i]) > 1) side = static_cast<int>(i);
+  }
+  const int64_t lanes = access_.lanes;
+  if (side < 0 || sketch_.extent(copy, loops[static_cast<size_t>(side)]) < lanes ||
+      sketch_.extent(copy, loops.back()) < lanes) {
+    sketch_.vectorize(copy, loops.back());
+    return;
+  }
+  const Num size = SketchBuilder::fixed(lanes);
+  const std::vector<LoopId> rows = sketch_.split(copy, loops[static_cast<size_t>(side)], {size});
+  const std::vector<LoopId> cols = sketch_.split(copy, loops.back(), {size});
+  std::vector<LoopId> order;
+  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+    order.push_back(static_cast<int>(i) == side ? rows[0] : loops[i]);
+  }
+  order.insert(order.end(), {cols[0], rows[1], cols[1]});
+  sketch_.reorder(copy, order);
+  sketch_.unroll(copy, rows[1]);
+  sketch_.vectorize(copy, cols[1]);
 }
 
 void TilingNest::finish_tile(StageId s, LoopId rows, LoopId cols) {

@@ -37,6 +37,9 @@ class TilingNest {
   void finish_tile(StageId s, LoopId rows, LoopId cols);
   void pack_at_root(const ReadPlan& read);
   void pack_at_loop(const ReadPlan& read, LoopId at, LoopId last);
+  // Lanes for a copy whose loops are those of its layout.
+  void vectorize_copy(StageId copy, const std::vector<LayoutEntry>& layout,
+                      const ReadAccess& access);
   bool wants_pack(const ReadPlan& read) const;
 
   PartialSketch& sketch_;
