@@ -12,6 +12,7 @@
 #include "espalier/runtime/worker_client.h"
 #include "espalier/runtime/worker_server.h"
 #include "espalier/schedule/lower.h"
+#include "espalier/schedule/schedule.h"
 #include "espalier/schedule/state.h"
 #include "espalier/search/default_schedule.h"
 #include "espalier/search/lookup.h"
