@@ -4,6 +4,7 @@
 
 #include "espalier/support/check.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
 namespace espalier::internal {
@@ -48,11 +49,43 @@ llvm::Value* float_mod(Builder& b, int lanes, llvm::Value* x, llvm::Value* y) {
   return result;
 }
 
-// max(a,b) = a > b or a != a ? a : b, as a > b ? a : (a == a ? b : a). With the selects the other
-// way round LLVM 19's instcombine merges both comparisons, and for a = |x| it then asks x for its
-// sign.
+// The instruction of x86 that computes a > b ? a : b on vectors of this type; not_intrinsic: none.
+ID extremum_of_x86(BinaryOp op, llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (vector == nullptr) return llvm::Intrinsic::not_intrinsic;
+  const bool max = op == BinaryOp::Max, f32 = vector->getElementType()->isFloatTy();
+  if (!f32 && !vector->getElementType()->isDoubleTy()) return llvm::Intrinsic::not_intrinsic;
+  switch (vector->getNumElements() * (f32 ? 32 : 64)) {
+    case 128:
+      return f32 ? (max ? llvm::Intrinsic::x86_sse_max_ps : llvm::Intrinsic::x86_sse_min_ps)
+                 : (max ? llvm::Intrinsic::x86_sse2_max_pd : llvm::Intrinsic::x86_sse2_min_pd);
+    case 256:
+      return f32 ? (max ? llvm::Intrinsic::x86_avx_max_ps_256 : llvm::Intrinsic::x86_avx_min_ps_256)
+                 : (max ? llvm::Intrinsic::x86_avx_max_pd_256
+                        : llvm::Intrinsic::x86_avx_min_pd_256);
+    case 512:
+      return f32 ? (max ? llvm::Intrinsic::x86_avx512_max_ps_512
+                        : llvm::Intrinsic::x86_avx512_min_ps_512)
+                 : (max ? llvm::Intrinsic::x86_avx512_max_pd_512
+                        : llvm::Intrinsic::x86_avx512_min_pd_512);
+    default: return llvm::Intrinsic::not_intrinsic;
+  }
+}
+
+// max(a,b) = a > b or a != a ? a : b. With the selects of this formula LLVM 19's instcombine merges
+// both comparisons, and for a = |x| it then asks x for its sign; so the comparison of numbers is an
+// instruction that it does not look into, or the outer one of the selects.
 llvm::Value* float_extremum(Builder& b, BinaryOp op, llvm::Value* x, llvm::Value* y) {
-  llvm::Value* other = b.CreateSelect(b.CreateFCmpORD(x, x), y, x);
+  llvm::Value* is_number = b.CreateFCmpORD(x, x);
+  const ID id = extremum_of_x86(op, x->getType());
+  const auto bits = static_cast<unsigned>(x->getType()->getPrimitiveSizeInBits());
+  if (id != llvm::Intrinsic::not_intrinsic && bits <= b.x86_vector_bits) {
+    llvm::SmallVector<llvm::Value*, 3> operands = {x, y};
+    constexpr int kCurrentRounding = 4;
+    if (bits == 512) operands.push_back(b.getInt32(kCurrentRounding));
+    return b.CreateSelect(is_number, b.CreateIntrinsic(id, {}, operands), x);
+  }
+  llvm::Value* other = b.CreateSelect(is_number, y, x);
   llvm::Value* wins = op == BinaryOp::Max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y);
   return b.CreateSelect(wins, x, other);
 }

@@ -10,6 +10,9 @@ namespace espalier::internal {
 FunctionEmitter::FunctionEmitter(ModuleState& state, llvm::Function* function)
     : state_(state), function_(function), b_(state.module.getContext()) {
   b_.has_f16_conversions = state.traits.f16_conversions;
+  if (state.traits.is_x86) {
+    b_.x86_vector_bits = static_cast<unsigned>(state.traits.vector_bits);
+  }
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
   pure_.emplace_back();
 }

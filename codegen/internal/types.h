@@ -15,6 +15,7 @@ class Builder : public llvm::IRBuilder<> {
  public:
   using llvm::IRBuilder<>::IRBuilder;
   bool has_f16_conversions = true;  // else they are integer arithmetic
+  unsigned x86_vector_bits = 0;     // of its widest vectors; another architecture: 0
 };
 
 llvm::Type* value_type(llvm::LLVMContext& ctx, Type t);
