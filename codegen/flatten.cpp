@@ -1,5 +1,7 @@
 #include "espalier/codegen/flatten.h"
 
+#include <unordered_map>
+
 #include "espalier/ir/mutate.h"
 #include "espalier/ir/simplify.h"
 #include "espalier/support/check.h"
@@ -80,28 +82,50 @@ int lanes_of(const std::vector<Expr>& indices, int lanes) {
   return lanes;
 }
 
-Expr flatten_expr(const Expr& e) {
-  const Expr mapped = map_children(e, flatten_expr);
-  const auto* n = mapped.as<LoadNode>();
-  if (n == nullptr || n->flat) return mapped;
-  return make_flat_load(n->buffer, offset_of(n->buffer, n->indices, n->type.lanes), n->predicate);
-}
+class Flattener {
+ public:
+  Stmt run(const Stmt& s) {
+    const Stmt mapped = map_children(
+        s, [this](const Expr& e) { return expr(e); },
+        [this](const Stmt& inner) { return run(inner); });
+    if (const auto* n = mapped.as<StoreNode>(); n != nullptr && !n->flat) {
+      const int lanes = lanes_of(n->indices, n->value.type().lanes);
+      return make_flat_store(n->buffer, offset_of(n->buffer, n->indices, lanes), n->value,
+                             n->predicate, n->non_temporal);
+    }
+    if (const auto* n = mapped.as<PrefetchNode>(); n != nullptr && !n->flat) {
+      return make_prefetch(n->buffer, {offset_of(n->buffer, n->indices, 1)}, n->for_write,
+                           n->locality, /*flat=*/true);
+    }
+    return mapped;
+  }
+
+ private:
+  Expr expr(const Expr& e) {
+    const auto* load = e.as<LoadNode>();
+    if (load == nullptr || load->flat) {
+      return map_children(e, [this](const Expr& part) { return expr(part); });
+    }
+    if (const auto known = loads_.find(e); known != loads_.end()) return known->second;
+    const Expr mapped = map_children(e, [this](const Expr& part) { return expr(part); });
+    const auto* n = mapped.as<LoadNode>();
+    const Expr flat =
+        make_flat_load(n->buffer, offset_of(n->buffer, n->indices, n->type.lanes), n->predicate);
+    return loads_[e] = flat;
+  }
+
+  struct Hash {
+    size_t operator()(const Expr& e) const { return static_cast<size_t>(e->hash); }
+  };
+  struct Equal {
+    bool operator()(const Expr& a, const Expr& b) const { return equal(a, b); }
+  };
+  // Straight code reads the same again and again.
+  std::unordered_map<Expr, Expr, Hash, Equal> loads_;
+};
 
 }  // namespace
 
-Stmt flatten(const Stmt& s) {
-  const Stmt mapped =
-      map_children(s, flatten_expr, [](const Stmt& inner) { return flatten(inner); });
-  if (const auto* n = mapped.as<StoreNode>(); n != nullptr && !n->flat) {
-    const int lanes = lanes_of(n->indices, n->value.type().lanes);
-    return make_flat_store(n->buffer, offset_of(n->buffer, n->indices, lanes), n->value,
-                           n->predicate, n->non_temporal);
-  }
-  if (const auto* n = mapped.as<PrefetchNode>(); n != nullptr && !n->flat) {
-    return make_prefetch(n->buffer, {offset_of(n->buffer, n->indices, 1)}, n->for_write,
-                         n->locality, /*flat=*/true);
-  }
-  return mapped;
-}
+Stmt flatten(const Stmt& s) { return Flattener().run(s); }
 
 }  // namespace espalier

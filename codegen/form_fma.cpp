@@ -19,12 +19,12 @@ bool is_float_sum(const Expr& e) {
 class Fuser {
  public:
   void count(const Expr& e) {
-    if (!e || ++uses_[e.get()] > 1) return;
+    if (!e || is_leaf(e) || ++uses_[e.get()] > 1) return;
     for_each_child(*e, [this](const Expr& part) { count(part); });
   }
 
   Expr run(const Expr& e) {
-    if (!e) return e;
+    if (!e || is_leaf(e)) return e;
     if (const auto it = done_.find(e.get()); it != done_.end()) return it->second;
     Expr result = fuse(e);
     if (!result) result = map_children(e, [this](const Expr& part) { return run(part); });
@@ -33,12 +33,19 @@ class Fuser {
   }
 
  private:
+  // Offsets are integers; what they are made of stays as it is. A predicate may repeat the
+  // condition of a Select, and both must round alike.
+  static bool is_leaf(const Expr& e) {
+    if (const auto* load = e.as<LoadNode>()) return !load->predicate;
+    return e.kind() == ExprKind::Const || e.kind() == ExprKind::Var;
+  }
+
   struct Product {
     Expr a, b;
   };
   // e as a*b, where nothing else needs the product. A negated product has its sign moved into `a`.
   bool product(const Expr& e, Product* p) const {
-    if (uses_.at(e.get()) > 1) return false;
+    if (is_leaf(e) || uses_.at(e.get()) > 1) return false;
     if (const auto* neg = e.as<UnaryNode>(); neg != nullptr && neg->op == UnaryOp::Neg) {
       if (!product(neg->a, p)) return false;
       p->a = make_unary(UnaryOp::Neg, p->a);
@@ -73,7 +80,7 @@ class Fuser {
 
   // A factor; perhaps one that product() made by negating, whose operand was counted.
   Expr run_parts(const Expr& e) {
-    if (uses_.contains(e.get())) return run(e);
+    if (is_leaf(e) || uses_.contains(e.get())) return run(e);
     return map_children(e, [this](const Expr& part) { return run_parts(part); });
   }
 

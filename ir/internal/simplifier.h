@@ -72,9 +72,9 @@ class Simplifier {
     };
     std::vector<Entry> entries;
     Entry& at(const Expr& e, const T& empty) {
-      constexpr size_t kSlots = 64;
+      constexpr size_t kSlots = 16;
       if (entries.empty()) entries.resize(kSlots, Entry{{}, 0, empty});
-      return entries[(reinterpret_cast<uintptr_t>(e.get()) >> 4) * 0x9e3779b97f4a7c15u >> 58];
+      return entries[(reinterpret_cast<uintptr_t>(e.get()) >> 4) * 0x9e3779b97f4a7c15u >> 60];
     }
   };
   Memory<Value> values_;
