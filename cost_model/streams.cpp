@@ -19,6 +19,13 @@ class StreamFinder {
     nest.stage = s;
     add_path(s, stage.order.size(), nest.path);
     nest.own_from = nest.path.size() - stage.order.size();
+    if (!stage.layout.empty()) {
+      // Copies are rounded up to whole tiles, everywhere.
+      for (PathLoop& l : nest.path) l.effective = l.extent;
+    }
+    for (PathLoop& l : nest.path) {
+      if (loop(l).reduce && is_cut_short(nest.path, l)) l.effective = l.extent;
+    }
     lane_ = kNoLoop;
     for (LoopId l : stage.order) {
       if (stage.loops[static_cast<size_t>(l)].vectorize) lane_ = l;
@@ -57,6 +64,19 @@ class StreamFinder {
   }
   const Loop& loop(const PathLoop& p) const {
     return stage(p.stage).loops[static_cast<size_t>(p.loop)];
+  }
+
+  // The outer part of a split whose inner parts lie elsewhere: what is in the path runs as often
+  // when the last of them is shorter.
+  bool is_cut_short(const std::vector<PathLoop>& path, const PathLoop& l) const {
+    const Stage& st = stage(l.stage);
+    const Loop& lp = loop(l);
+    if (lp.origin < 0) return false;
+    const Relation& r = st.relations[static_cast<size_t>(lp.origin)];
+    if (r.is_fuse || r.parts.size() < 2) return false;
+    return std::none_of(path.begin(), path.end(), [&](const PathLoop& other) {
+      return !(other == l) && std::count(r.parts.begin(), r.parts.end(), other.loop) > 0;
+    });
   }
 
   // Elements that the loop's value moves by with one step of leaf `leaf` of the same stage.
