@@ -137,7 +137,7 @@ class Coster {
 
   void body(const StageNest& nest, const std::vector<OwnLoop>& loops, StageCost& c) {
     const Stage& stage = state_.stage(nest.stage);
-    const DType dtype = state_.dag().stage(stage.op).tensor->dtype;
+    const DType dtype = buffer_type(state_, nest.stage);
     const double lanes = std::max(1, target_.lanes(bytes_of(dtype)));
     const OwnLoop* vector = nullptr;
     Quantity has_inner = 0, inner_reduces = 0;
@@ -281,7 +281,7 @@ class Coster {
     if (state_.dag().stage(stage.op).reduce() != nullptr && stage.role != StageRole::WriteBack &&
         stage.layout.empty()) {
       // The identity, element by element.
-      const DType dtype = state_.dag().stage(stage.op).tensor->dtype;
+      const DType dtype = buffer_type(state_, nest.stage);
       const Quantity width = c.lanes_used * std::max(1, target_.lanes(bytes_of(dtype)));
       c.overhead += results / max(1, width) * (stage.registers ? 0.25 : 1 / device_.store_ports);
     }

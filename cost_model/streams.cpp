@@ -298,7 +298,7 @@ class StreamFinder {
     a.read = read == SIZE_MAX ? -1 : static_cast<int>(read);
     a.buffer = a.read < 0 ? s : st.reads[read].source;
     a.in_registers = stage(a.buffer).registers;
-    a.element_bytes = bytes_of(state_.dag().stage(stage(a.buffer).op).tensor->dtype);
+    a.element_bytes = bytes_of(buffer_type(state_, a.buffer));
     a.depends.assign(st.order.size(), false);
     Quantity pitch = 1;
     for (size_t d = rank(a.buffer); d-- > 0;) {
@@ -422,6 +422,12 @@ class StreamFinder {
 };
 
 }  // namespace
+
+DType buffer_type(const State& state, StageId s) {
+  const Stage& stage = state.stage(s);
+  const int op = stage.layout.empty() ? stage.op : stage.reads[0].producer;
+  return state.dag().stage(op).tensor->dtype;
+}
 
 std::vector<StageNest> find_streams(const State& state, const Shape& shape) {
   std::vector<StageNest> nests;

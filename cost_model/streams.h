@@ -38,13 +38,12 @@ struct Stream {
   std::vector<Quantity> elements;  // distinct ones, as boxes
   std::vector<Quantity> lines;     // distinct cache lines
   std::vector<bool> depends;       // by path loop
-  // Rows whose distance is a large power of two fall into few sets of a cache: by position, the
-  // number of lines that the fullest set of `kWays` ways must hold, over those ways.
+  // Rows whose distance is a large power of two fall into few sets of a cache.
   struct Rows {
     Quantity count, lines;  // of one row
     double pitch_lines = 0;
   };
-  std::vector<std::vector<Rows>> rows;  // by position; dimensions whose pitch is known
+  std::vector<std::vector<Rows>> rows;  // by position; for dimensions whose pitch is known
 };
 
 struct StageNest {
@@ -54,6 +53,9 @@ struct StageNest {
   std::vector<StageAccess> accesses;
   std::vector<Stream> streams;
 };
+
+// Of the elements that the stage stores.
+DType buffer_type(const State& state, StageId s);
 
 // All stages that compute something at run time, in execution order. Constants that are packed when
 // they are bound cost nothing then.
