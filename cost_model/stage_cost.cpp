@@ -23,6 +23,7 @@ constexpr double kFits = 0.6, kMisses = 1.1;
 // Of the shorter of two times that can overlap, the share that does not.
 constexpr double kSerial = 0.25;
 
+Quantity abs_difference(const Quantity& a, const Quantity& b) { return max(a - b, b - a); }
 Quantity clamp01(const Quantity& x) { return min(1, max(0, x)); }
 
 class Coster {
@@ -163,34 +164,45 @@ class Coster {
     const Quantity points = c.results * c.terms;
 
     // What is read.
-    const bool reduces = state_.dag().stage(stage.op).reduce() != nullptr &&
-                         (stage.role == StageRole::Compute || stage.role == StageRole::Accumulate ||
-                          stage.role == StageRole::Partial || stage.role == StageRole::Final);
+    const bool reduces = accumulates(state_, nest.stage) && stage.role != StageRole::WriteBack;
     Quantity operands = 0, hoisted = 0;
     bool first = true;
-    const Quantity* store_stride = nullptr;
+    const size_t own = nest.own_from;
+    Quantity store_stride = 0;
     for (const StageAccess& a : nest.accesses) {
       if (a.read < 0) {
-        store_stride = &a.lane_stride;
+        for (size_t i = 0; i < loops.size(); ++i) {
+          if (loops[i].vector) store_stride = a.strides[own + i];
+        }
         continue;
       }
       Quantity count = 1;
       bool along_lanes = false;
+      Quantity apart = 0, columns = 0;
       Quantity moves = 1 - has_inner;  // 1 if each run of the body needs it anew
       for (size_t i = 0; i < loops.size(); ++i) {
-        if (!a.depends[i]) continue;
-        along_lanes = along_lanes || loops[i].vector;
-        if (loops[i].vector) continue;
+        if (!a.depends[own + i]) continue;
+        const Quantity& stride = a.strides[own + i];
+        if (loops[i].vector) {
+          along_lanes = true;
+          apart = a.gathers ? Quantity(2) : stride;
+          continue;
+        }
         count *= loops[i].in_body();
         moves += loops[i].inner;
+        columns = max(columns, if_le(abs_difference(stride, 1), 0, loops[i].in_body(), 0));
       }
       if (a.in_registers) continue;
       Quantity single = 0;  // lanes that are loaded one by one
       Quantity loads = count;
       if (along_lanes) {
-        const Quantity apart = a.gathers ? Quantity(2) : a.lane_stride;
-        loads = count * if_le(apart, 0.5, 1, if_le(apart, 1, c.vectors, width));
-        single = count * if_le(apart, 1, 0, width);
+        // Straight code that reads columns reads rows, and transposes them in registers.
+        const Quantity tiles =
+            a.gathers ? Quantity(0) : floor(columns / lanes) * lanes / max(1, columns);
+        const Quantity gathers = tiles * c.vectors + (1 - tiles) * width;
+        const Quantity shuffles = tiles * c.vectors * std::log2(lanes) + (1 - tiles) * width;
+        loads = count * if_le(apart, 0.5, 1, if_le(apart, 1, c.vectors, gathers));
+        single = count * if_le(apart, 1, 0, shuffles);
       }
       const Quantity share = if_le(1, moves, 1, 1 / c.inner_trip);
       c.loaded += loads * share;
@@ -206,7 +218,7 @@ class Coster {
                           : stage.registers ? Quantity(1)
                                             : 1 - has_inner + inner_reduces;
     const Quantity scattered =
-        store_stride && vector ? if_le(*store_stride, 1, c.vectors, width) * c.rows : c.results;
+        vector ? if_le(store_stride, 1, c.vectors, width) * c.rows : c.results;
     if (!reduces) {
       c.stored = scattered;
       c.gathered += scattered - c.results;
@@ -278,8 +290,7 @@ class Coster {
     c.bodies = times;
     c.overhead = outer_steps * kLoopStep + c.entries * has_inner * kLoopEntry;
     const Stage& stage = state_.stage(nest.stage);
-    if (state_.dag().stage(stage.op).reduce() != nullptr && stage.role != StageRole::WriteBack &&
-        stage.layout.empty()) {
+    if (accumulates(state_, nest.stage) && stage.role != StageRole::WriteBack) {
       // The identity, element by element.
       const DType dtype = buffer_type(state_, nest.stage);
       const Quantity width = c.lanes_used * std::max(1, target_.lanes(bytes_of(dtype)));

@@ -26,12 +26,8 @@ class StreamFinder {
     for (PathLoop& l : nest.path) {
       if (loop(l).reduce && is_cut_short(nest.path, l)) l.effective = l.extent;
     }
-    lane_ = kNoLoop;
-    for (LoopId l : stage.order) {
-      if (stage.loops[static_cast<size_t>(l)].vectorize) lane_ = l;
-    }
-    for (size_t r = 0; r < stage.reads.size(); ++r) nest.accesses.push_back(access(s, r));
-    nest.accesses.push_back(access(s, SIZE_MAX));
+    for (size_t r = 0; r < stage.reads.size(); ++r) nest.accesses.push_back(access(nest, r));
+    nest.accesses.push_back(access(nest, SIZE_MAX));
     for (const StageAccess& a : nest.accesses) {
       if (!a.in_registers) add_stream(nest, a);
     }
@@ -79,13 +75,15 @@ class StreamFinder {
     });
   }
 
-  // Elements that the loop's value moves by with one step of leaf `leaf` of the same stage.
-  Quantity step(StageId s, LoopId l, LoopId leaf) const {
+  using Leaf = std::pair<StageId, LoopId>;
+
+  // How far the loop's value moves with one step of a leaf.
+  Quantity step(StageId s, LoopId l, const Leaf& leaf) const {
     const Stage& st = stage(s);
     const Loop& lp = st.loops[static_cast<size_t>(l)];
     switch (lp.state) {
-      case LoopState::Leaf: return l == leaf ? 1 : 0;
-      case LoopState::Bound:
+      case LoopState::Leaf: return leaf == Leaf{s, l} ? 1 : 0;
+      case LoopState::Bound: return step(lp.bound_stage, lp.bound_loop, leaf);
       case LoopState::Absent: return 0;
       case LoopState::Split: {
         Quantity sum = 0, stride = 1;
@@ -105,7 +103,6 @@ class StreamFinder {
     ESP_UNREACHABLE();
   }
 
-  using Leaf = std::pair<StageId, LoopId>;
   // Leaves that the loop's value, or the axis' coordinate, depends on.
   void leaves(StageId s, LoopId l, std::vector<Leaf>& out) const {
     const Stage& st = stage(s);
@@ -150,31 +147,34 @@ class StreamFinder {
     }
   }
 
-  // A dimension of a buffer as an access sees it.
+  // A dimension of a buffer as an access sees it: a sum of loop values, each times a factor.
   struct Dim {
-    Quantity step;  // elements of the dimension a step of the vectorized loop moves
-    bool data = false;
-    std::vector<Leaf> leaves;
+    std::vector<std::pair<LoopId, Quantity>> terms;
+    bool data = false;         // not a sum: data decide
+    std::vector<Leaf> leaves;  // all that it depends on
   };
   size_t rank(StageId buffer) const { return stage(buffer).storage.size(); }
 
-  Quantity index_step(StageId s, const StageRead& r, size_t dim) const {
-    Quantity sum = 0;
-    const LinearIndex& index = r.linear[dim];
-    for (size_t a = 0; lane_ != kNoLoop && a < index.coef.size(); ++a) {
-      if (index.coef[a] == 0) continue;
-      sum += step(s, static_cast<LoopId>(a), lane_) * static_cast<double>(index.coef[a]);
+  void add_loop(StageId s, LoopId l, Dim& dim) const {
+    dim.terms.emplace_back(l, 1);
+    l < stage(s).spatial_axes ? axis_leaves(s, l, dim.leaves) : leaves(s, l, dim.leaves);
+  }
+  void add_index(StageId s, const StageRead& r, size_t d, Dim& dim) const {
+    const LinearIndex& index = r.linear[d];
+    dim.data = dim.data || !index.affine;
+    for (size_t a = 0; a < index.coef.size(); ++a) {
+      if (index.coef[a] != 0) {
+        dim.terms.emplace_back(static_cast<LoopId>(a), static_cast<double>(index.coef[a]));
+      }
     }
-    return sum;
+    index_leaves(s, r, static_cast<int>(d), dim.leaves);
   }
 
   Dim dim_of(StageId s, const StageAccess& a, size_t d) const {
     Dim dim;
     const Stage& st = stage(s);
     if (a.read < 0) {
-      const LoopId l = st.storage[d];
-      if (lane_ != kNoLoop) dim.step = step(s, l, lane_);
-      l < st.spatial_axes ? axis_leaves(s, l, dim.leaves) : leaves(s, l, dim.leaves);
+      add_loop(s, st.storage[d], dim);
       return dim;
     }
     const StageRead& r = st.reads[static_cast<size_t>(a.read)];
@@ -183,46 +183,29 @@ class StreamFinder {
       // A copy goes through its source along the dimensions that its layout names.
       for (size_t e = 0; e < st.layout.size(); ++e) {
         const LayoutEntry& entry = st.layout[e];
-        if (entry.kind == LayoutEntry::Kind::Loop || static_cast<size_t>(entry.index) != d)
+        if (entry.kind == LayoutEntry::Kind::Loop || static_cast<size_t>(entry.index) != d) {
           continue;
-        const Quantity stride =
-            entry.kind == LayoutEntry::Kind::DimOuter ? shape(s).block[e] : Quantity(1);
-        if (lane_ != kNoLoop) dim.step += step(s, st.storage[e], lane_) * stride;
+        }
+        const bool outer = entry.kind == LayoutEntry::Kind::DimOuter;
+        dim.terms.emplace_back(st.storage[e], outer ? shape(s).block[e] : Quantity(1));
         dim.leaves.emplace_back(s, st.storage[e]);
       }
-      index_leaves(s, r, static_cast<int>(d), dim.leaves);
-      if (lane_ != kNoLoop) {
-        const LinearIndex& index = r.linear[d];
-        for (size_t x = 0; x < index.coef.size(); ++x) {
-          if (index.coef[x] == 0) continue;
-          dim.step += step(s, static_cast<LoopId>(x), lane_) * static_cast<double>(index.coef[x]);
-        }
-      }
+      add_index(s, r, d, dim);
       return dim;
     }
     switch (r.kind) {
-      case StageRead::Kind::Loops: {
-        const LoopId l = source.storage[d];
-        if (lane_ != kNoLoop) dim.step = step(s, l, lane_);
-        l < st.spatial_axes ? axis_leaves(s, l, dim.leaves) : leaves(s, l, dim.leaves);
-        return dim;
-      }
-      case StageRead::Kind::Element:
-        dim.step = index_step(s, r, d);
-        dim.data = !r.linear[d].affine;
-        index_leaves(s, r, static_cast<int>(d), dim.leaves);
-        return dim;
+      case StageRead::Kind::Loops: add_loop(s, source.storage[d], dim); return dim;
+      case StageRead::Kind::Element: add_index(s, r, d, dim); return dim;
       case StageRead::Kind::Packed: {
         const LayoutEntry& entry = source.layout[d];
         if (entry.kind == LayoutEntry::Kind::Loop) {
-          if (lane_ == entry.index) dim.step = 1;
+          dim.terms.emplace_back(entry.index, 1);
           leaves(s, entry.index, dim.leaves);
           return dim;
         }
-        const size_t of = static_cast<size_t>(entry.index);
-        if (entry.kind != LayoutEntry::Kind::DimOuter) dim.step = index_step(s, r, of);
-        dim.data = !r.linear[of].affine;
-        index_leaves(s, r, static_cast<int>(of), dim.leaves);
+        add_index(s, r, static_cast<size_t>(entry.index), dim);
+        // Blocks follow each other far apart: one step stays in its block, mostly.
+        if (entry.kind == LayoutEntry::Kind::DimOuter) dim.terms.clear();
         return dim;
       }
     }
@@ -292,25 +275,27 @@ class StreamFinder {
     });
   }
 
-  StageAccess access(StageId s, size_t read) const {
+  StageAccess access(const StageNest& nest, size_t read) const {
+    const StageId s = nest.stage;
     const Stage& st = stage(s);
     StageAccess a;
     a.read = read == SIZE_MAX ? -1 : static_cast<int>(read);
     a.buffer = a.read < 0 ? s : st.reads[read].source;
     a.in_registers = stage(a.buffer).registers;
     a.element_bytes = bytes_of(buffer_type(state_, a.buffer));
-    a.depends.assign(st.order.size(), false);
+    a.depends.assign(nest.path.size(), false);
+    a.strides.assign(nest.path.size(), 0);
     Quantity pitch = 1;
     for (size_t d = rank(a.buffer); d-- > 0;) {
       const Dim dim = dim_of(s, a, d);
-      a.lane_stride += dim.step * pitch;
-      a.gathers = a.gathers || (dim.data && !(dim.step.is_number() && dim.step.number() == 0));
-      pitch *= max(1, shape(a.buffer).storage_extent[d]);
-      for (size_t i = 0; i < st.order.size(); ++i) {
-        for (const Leaf& leaf : dim.leaves) {
-          if (leaf == Leaf{s, st.order[i]}) a.depends[i] = true;
-        }
+      a.gathers = a.gathers || dim.data;
+      for (size_t p = 0; p < nest.path.size(); ++p) {
+        const Leaf leaf{nest.path[p].stage, nest.path[p].loop};
+        if (std::find(dim.leaves.begin(), dim.leaves.end(), leaf) == dim.leaves.end()) continue;
+        a.depends[p] = true;
+        for (const auto& [l, factor] : dim.terms) a.strides[p] += step(s, l, leaf) * factor * pitch;
       }
+      pitch *= max(1, shape(a.buffer).storage_extent[d]);
     }
     return a;
   }
@@ -339,16 +324,13 @@ class StreamFinder {
       it->lines.assign(nest.path.size() + 1, 0);
       it->rows.resize(nest.path.size() + 1);
       it->depends.assign(nest.path.size(), false);
+      it->strides = a.strides;
     }
-    it->read = it->read || a.read >= 0;
+    it->read = it->read || a.read >= 0 || accumulates(state_, nest.stage);
     it->written = it->written || a.read < 0;
     const size_t from = lives_from(nest, a.buffer);
-    for (size_t d = 0; d < rank(a.buffer); ++d) {
-      for (const Leaf& leaf : dim_of(nest.stage, a, d).leaves) {
-        for (size_t i = from; i < nest.path.size(); ++i) {
-          if (Leaf{nest.path[i].stage, nest.path[i].loop} == leaf) it->depends[i] = true;
-        }
-      }
+    for (size_t p = from; p < nest.path.size(); ++p) {
+      if (a.depends[p]) it->depends[p] = true;
     }
     for (size_t p = 0; p <= nest.path.size(); ++p) {
       const size_t at = std::max(p, std::min(from, nest.path.size()));
@@ -418,10 +400,15 @@ class StreamFinder {
   const State& state_;
   const Shape& shape_;
   const Widths widths_;
-  LoopId lane_ = kNoLoop;  // the vectorized loop of the stage at hand
 };
 
 }  // namespace
+
+bool accumulates(const State& state, StageId s) {
+  const Stage& stage = state.stage(s);
+  if (!stage.layout.empty() || state.dag().stage(stage.op).reduce() == nullptr) return false;
+  return stage.role != StageRole::WriteBack || stage.has_own_reduce();
+}
 
 DType buffer_type(const State& state, StageId s) {
   const Stage& stage = state.stage(s);

@@ -23,10 +23,11 @@ struct StageAccess {
   StageId buffer = -1;
   int element_bytes = 4;
   bool in_registers = false;  // the buffer is no memory
-  // Elements that one step along the vectorized loop moves; 0 without one.
-  Quantity lane_stride;
-  bool gathers = false;       // data decide where each lane reads
-  std::vector<bool> depends;  // by own loop (in order): its value matters
+  bool gathers = false;       // data decide where it reads
+  // By path loop: whether its value matters, and the elements that one step moves, where that is
+  // the same everywhere.
+  std::vector<bool> depends;
+  std::vector<Quantity> strides;
 };
 
 // What a stage touches of one buffer.
@@ -38,6 +39,7 @@ struct Stream {
   std::vector<Quantity> elements;  // distinct ones, as boxes
   std::vector<Quantity> lines;     // distinct cache lines
   std::vector<bool> depends;       // by path loop
+  std::vector<Quantity> strides;   // by path loop, of the first access
   // Rows whose distance is a large power of two fall into few sets of a cache.
   struct Rows {
     Quantity count, lines;  // of one row
@@ -53,6 +55,9 @@ struct StageNest {
   std::vector<StageAccess> accesses;
   std::vector<Stream> streams;
 };
+
+// Whether the stage combines terms into what its buffer holds.
+bool accumulates(const State& state, StageId s);
 
 // Of the elements that the stage stores.
 DType buffer_type(const State& state, StageId s);
