@@ -24,24 +24,6 @@ namespace {
 
 constexpr size_t kBatch = 16;  // candidates side by side
 
-double apply(FormulaOp op, double a, double b, double x, double y) {
-  switch (op) {
-    case FormulaOp::Number:
-    case FormulaOp::Decision: break;
-    case FormulaOp::Add: return a + b;
-    case FormulaOp::Sub: return a - b;
-    case FormulaOp::Mul: return a * b;
-    case FormulaOp::Div: return a / b;
-    case FormulaOp::Min: return a < b ? a : b;
-    case FormulaOp::Max: return a > b ? a : b;
-    case FormulaOp::Floor: return std::floor(a);
-    case FormulaOp::Ceil: return std::ceil(a);
-    case FormulaOp::Log: return std::log2(1 + a);
-    case FormulaOp::IfLe: return a <= b ? x : y;
-  }
-  ESP_UNREACHABLE();
-}
-
 }  // namespace
 
 size_t FormulaBuilder::NodeHash::operator()(const Node& n) const {
@@ -77,7 +59,7 @@ Quantity FormulaBuilder::combine(FormulaOp op, const Quantity& a, const Quantity
                                  const Quantity& x, const Quantity& y) {
   FormulaBuilder* builder = nullptr;
   for (const Quantity* q : {&a, &b, &x, &y}) builder = q->builder_ ? q->builder_ : builder;
-  if (builder == nullptr) return apply(op, a.number_, b.number_, x.number_, y.number_);
+  ESP_CHECK(builder != nullptr, "numbers are computed with where they are");
   Node node;
   node.op = op;
   node.a = builder->node_of(a);
@@ -90,39 +72,36 @@ Quantity FormulaBuilder::combine(FormulaOp op, const Quantity& a, const Quantity
 }
 
 // Quantities are finite, so the short cuts change no bit but the sign of a zero.
-Quantity operator+(const Quantity& a, const Quantity& b) {
+Quantity Quantity::add(const Quantity& a, const Quantity& b) {
   if (a.is_number() && a.number_ == 0) return b;
   if (b.is_number() && b.number_ == 0) return a;
   return FormulaBuilder::combine(FormulaOp::Add, a, b);
 }
-Quantity operator-(const Quantity& a, const Quantity& b) {
+Quantity Quantity::subtract(const Quantity& a, const Quantity& b) {
   if (b.is_number() && b.number_ == 0) return a;
   if (!a.is_number() && a.same_as(b)) return 0;
   return FormulaBuilder::combine(FormulaOp::Sub, a, b);
 }
-Quantity operator*(const Quantity& a, const Quantity& b) {
+Quantity Quantity::multiply(const Quantity& a, const Quantity& b) {
   if (a.is_number() && (a.number_ == 0 || a.number_ == 1)) return a.number_ == 0 ? a : b;
   if (b.is_number() && (b.number_ == 0 || b.number_ == 1)) return b.number_ == 0 ? b : a;
   return FormulaBuilder::combine(FormulaOp::Mul, a, b);
 }
-Quantity operator/(const Quantity& a, const Quantity& b) {
+Quantity Quantity::divide(const Quantity& a, const Quantity& b) {
   if (b.is_number() && b.number_ == 1) return a;
   if (a.is_number() && a.number_ == 0) return a;
   return FormulaBuilder::combine(FormulaOp::Div, a, b);
 }
-Quantity min(const Quantity& a, const Quantity& b) {
+Quantity Quantity::smaller(const Quantity& a, const Quantity& b) {
   return a.same_as(b) ? a : FormulaBuilder::combine(FormulaOp::Min, a, b);
 }
-Quantity max(const Quantity& a, const Quantity& b) {
+Quantity Quantity::larger(const Quantity& a, const Quantity& b) {
   return a.same_as(b) ? a : FormulaBuilder::combine(FormulaOp::Max, a, b);
 }
-Quantity floor(const Quantity& a) { return FormulaBuilder::combine(FormulaOp::Floor, a); }
-Quantity ceil(const Quantity& a) { return FormulaBuilder::combine(FormulaOp::Ceil, a); }
-Quantity log2_1p(const Quantity& a) { return FormulaBuilder::combine(FormulaOp::Log, a); }
-Quantity if_le(const Quantity& a, const Quantity& b, const Quantity& x, const Quantity& y) {
-  if (x.same_as(y)) return x;
-  if (a.is_number() && b.is_number()) return a.number_ <= b.number_ ? x : y;
-  return FormulaBuilder::combine(FormulaOp::IfLe, a, b, x, y);
+Quantity Quantity::map(FormulaOp op, const Quantity& a) { return FormulaBuilder::combine(op, a); }
+Quantity Quantity::choose(const Quantity& a, const Quantity& b, const Quantity& x,
+                          const Quantity& y) {
+  return x.same_as(y) ? x : FormulaBuilder::combine(FormulaOp::IfLe, a, b, x, y);
 }
 
 Formula::Formula(std::span<const Quantity> results) {

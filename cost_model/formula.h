@@ -6,6 +6,7 @@
 // so their results are equal to the bit.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -14,44 +15,6 @@
 namespace espalier {
 
 class FormulaBuilder;
-
-// A number, or a value that depends on decisions.
-class Quantity {
- public:
-  Quantity(double number = 0) : number_(number) {}
-  bool is_number() const { return builder_ == nullptr; }
-  double number() const { return number_; }  // where it is one
-  // Known to have the same value always.
-  bool same_as(const Quantity& o) const {
-    return builder_ == o.builder_ && node_ == o.node_ && number_ == o.number_;
-  }
-
-  Quantity& operator+=(const Quantity& o) { return *this = *this + o; }
-  Quantity& operator*=(const Quantity& o) { return *this = *this * o; }
-  friend Quantity operator+(const Quantity& a, const Quantity& b);
-  friend Quantity operator-(const Quantity& a, const Quantity& b);
-  friend Quantity operator*(const Quantity& a, const Quantity& b);
-  friend Quantity operator/(const Quantity& a, const Quantity& b);  // b must not be 0
-  friend Quantity min(const Quantity& a, const Quantity& b);
-  friend Quantity max(const Quantity& a, const Quantity& b);
-  friend Quantity floor(const Quantity& a);
-  friend Quantity ceil(const Quantity& a);
-  // log2(1 + a) for a >= 0: how features see sizes.
-  friend Quantity log2_1p(const Quantity& a);
-  // a <= b ? x : y
-  friend Quantity if_le(const Quantity& a, const Quantity& b, const Quantity& x, const Quantity& y);
-
- private:
-  friend class FormulaBuilder;
-  friend class Formula;
-  double number_ = 0;
-  int32_t node_ = -1;
-  FormulaBuilder* builder_ = nullptr;
-};
-
-// What is left over from whole b's in a; both whole numbers, b >= 1.
-inline Quantity remainder(const Quantity& a, const Quantity& b) { return a - floor(a / b) * b; }
-inline Quantity ceil_div(const Quantity& a, const Quantity& b) { return ceil(a / b); }
 
 enum class FormulaOp : uint8_t {
   Number,
@@ -68,6 +31,77 @@ enum class FormulaOp : uint8_t {
   IfLe
 };
 
+// A number, or a value that depends on decisions.
+class Quantity {
+ public:
+  Quantity(double number = 0) : number_(number) {}
+  bool is_number() const { return builder_ == nullptr; }
+  double number() const { return number_; }  // where it is one
+  // Known to have the same value always.
+  bool same_as(const Quantity& o) const {
+    return builder_ == o.builder_ && node_ == o.node_ && number_ == o.number_;
+  }
+
+  Quantity& operator+=(const Quantity& o) { return *this = *this + o; }
+  Quantity& operator*=(const Quantity& o) { return *this = *this * o; }
+  friend Quantity operator+(const Quantity& a, const Quantity& b) {
+    return both(a, b) ? Quantity(a.number_ + b.number_) : add(a, b);
+  }
+  friend Quantity operator-(const Quantity& a, const Quantity& b) {
+    return both(a, b) ? Quantity(a.number_ - b.number_) : subtract(a, b);
+  }
+  friend Quantity operator*(const Quantity& a, const Quantity& b) {
+    return both(a, b) ? Quantity(a.number_ * b.number_) : multiply(a, b);
+  }
+  friend Quantity operator/(const Quantity& a, const Quantity& b) {  // b must not be 0
+    return both(a, b) ? Quantity(a.number_ / b.number_) : divide(a, b);
+  }
+  friend Quantity min(const Quantity& a, const Quantity& b) {
+    return both(a, b) ? (a.number_ < b.number_ ? a : b) : smaller(a, b);
+  }
+  friend Quantity max(const Quantity& a, const Quantity& b) {
+    return both(a, b) ? (a.number_ > b.number_ ? a : b) : larger(a, b);
+  }
+  friend Quantity floor(const Quantity& a) {
+    return a.is_number() ? Quantity(std::floor(a.number_)) : map(FormulaOp::Floor, a);
+  }
+  friend Quantity ceil(const Quantity& a) {
+    return a.is_number() ? Quantity(std::ceil(a.number_)) : map(FormulaOp::Ceil, a);
+  }
+  // log2(1 + a) for a >= 0: how features see sizes.
+  friend Quantity log2_1p(const Quantity& a) {
+    return a.is_number() ? Quantity(std::log2(1 + a.number_)) : map(FormulaOp::Log, a);
+  }
+  // a <= b ? x : y
+  friend Quantity if_le(const Quantity& a, const Quantity& b, const Quantity& x,
+                        const Quantity& y) {
+    return both(a, b) ? (a.number_ <= b.number_ ? x : y) : choose(a, b, x, y);
+  }
+
+ private:
+  friend class FormulaBuilder;
+  friend class Formula;
+  static bool both(const Quantity& a, const Quantity& b) { return a.is_number() && b.is_number(); }
+  // Where one of them, at least, depends on decisions.
+  static Quantity add(const Quantity& a, const Quantity& b);
+  static Quantity subtract(const Quantity& a, const Quantity& b);
+  static Quantity multiply(const Quantity& a, const Quantity& b);
+  static Quantity divide(const Quantity& a, const Quantity& b);
+  static Quantity smaller(const Quantity& a, const Quantity& b);
+  static Quantity map(FormulaOp op, const Quantity& a);
+  static Quantity larger(const Quantity& a, const Quantity& b);
+  static Quantity choose(const Quantity& a, const Quantity& b, const Quantity& x,
+                         const Quantity& y);
+
+  double number_ = 0;
+  int32_t node_ = -1;
+  FormulaBuilder* builder_ = nullptr;
+};
+
+// What is left over from whole b's in a; both whole numbers, b >= 1.
+inline Quantity remainder(const Quantity& a, const Quantity& b) { return a - floor(a / b) * b; }
+inline Quantity ceil_div(const Quantity& a, const Quantity& b) { return ceil(a / b); }
+
 // Writes operations down, equal ones once. It must outlive the quantities made with it.
 class FormulaBuilder {
  public:
@@ -75,17 +109,7 @@ class FormulaBuilder {
 
  private:
   friend class Formula;
-  friend Quantity operator+(const Quantity& a, const Quantity& b);
-  friend Quantity operator-(const Quantity& a, const Quantity& b);
-  friend Quantity operator*(const Quantity& a, const Quantity& b);
-  friend Quantity operator/(const Quantity& a, const Quantity& b);
-  friend Quantity min(const Quantity& a, const Quantity& b);
-  friend Quantity max(const Quantity& a, const Quantity& b);
-  friend Quantity floor(const Quantity& a);
-  friend Quantity ceil(const Quantity& a);
-  friend Quantity log2_1p(const Quantity& a);
-  friend Quantity if_le(const Quantity& a, const Quantity& b, const Quantity& x, const Quantity& y);
-
+  friend class Quantity;
   struct Node {
     FormulaOp op = FormulaOp::Number;
     int32_t a = -1, b = -1, x = -1, y = -1;
