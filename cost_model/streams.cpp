@@ -253,9 +253,11 @@ class StreamFinder {
     if (!inside) return widths_.read(b, s, r, static_cast<int>(d), true);
     Widths::Boundary own = b;
     for (const Loop& l : st.loops) {
-      if (l.state != LoopState::Bound) continue;
-      own.outside.insert(own.outside.begin(),
-                         {l.bound_stage, static_cast<int>(stage(l.bound_stage).order.size())});
+      if (l.state != LoopState::Bound || stage(l.bound_stage).order.empty()) continue;
+      const Widths::Boundary reader =
+          widths_.boundary({l.bound_stage, stage(l.bound_stage).order.back()});
+      own.outside.insert(own.outside.begin(), reader.outside.begin(), reader.outside.end());
+      break;  // all are bound to one stage
     }
     Quantity width = widths_.read(own, s, r, static_cast<int>(d), true);
     for (size_t e = 0; e < st.layout.size(); ++e) {

@@ -163,6 +163,13 @@ Y: cache_read 1 at k.0 layout [j.1, k.1, j.2] -> B.pack
 Y: cache_read 0 at i.0 layout [i.1, k.1, i.2] -> A.pack
 Y: cache_write at i.1 -> Y.acc
 )";
+constexpr const char* kPackedOnce = R"(
+Y: split j -> j.0 j.1 by 16
+Y: split i -> i.0 i.1 by 6
+Y: reorder i.0 j.0 k i.1 j.1
+Y: cache_read 1 at root layout [dim 1 outer 16, dim 0, dim 1 inner 16] -> B.pack
+Y: cache_write at j.0 -> Y.acc
+)";
 constexpr const char* kConvolution = R"(
 after_bias: inline
 Y: split co -> co.0 co.1 by 32
@@ -183,6 +190,7 @@ std::vector<Case> cases(std::vector<Case::Kind> kinds) {
            "Y: reorder i.0 j.0 k i.1 j.1\nY: cache_write at j.0 -> Y.acc\n",
            Case::kTails},
       Case{"packed", "matmul:m=12,n=64,k=16", kPacked},
+      Case{"packed_once", "matmul:m=12,n=64,k=16", kPackedOnce},
       Case{"packed_tails", "matmul:m=23,n=57,k=11", kPacked, Case::kTails},
       Case{"convolution", "conv2d:n=1,h=5,w=16,ci=4,co=32,k=3,epilogue=bias+relu", kConvolution},
       Case{"fused", "elementwise:op=relu,shape=6x10x16",
