@@ -16,6 +16,7 @@ constexpr double kDivisionCycles = 5;   // of 256 bits
 constexpr double kIntegerDivision = 8;  // cycles a lane
 constexpr double kLoopEntry = 12;       // cycles: the exit is mispredicted, pipelines fill
 constexpr double kLoopStep = 2;         // cycles of an iteration of an outer loop
+constexpr double kPageLines = 64;       // of 4 KiB
 constexpr double kWays = 8;             // of L1 and L2
 // A loop whose data take less than the first share of a cache finds them there again; with the
 // second share it does not.
@@ -338,13 +339,16 @@ class Coster {
   Quantity set_pressure(const Stream& s, size_t p, const Cache& cache) const {
     Quantity pressure = 0;
     for (const Stream::Rows& r : s.rows[p]) {
+      // Addresses within a page choose among so many sets; which page it is spreads the lines
+      // evenly over the groups of sets that a larger cache has.
+      const double in_page = std::min(cache.sets, kPageLines);
       const double common =
-          std::gcd(static_cast<int64_t>(r.pitch_lines), static_cast<int64_t>(cache.sets));
+          std::gcd(static_cast<int64_t>(r.pitch_lines), static_cast<int64_t>(in_page));
       if (common < 2) continue;
-      const double starts = std::max(1.0, cache.sets / common);
-      // Sets that the rows cover, and how many of their lines each gets.
+      const double starts = in_page / common;
       const Quantity covered =
-          min(cache.sets, max(r.lines, min(r.count, starts) * min(r.lines, common)));
+          min(in_page, max(r.lines, min(r.count, starts) * min(r.lines, common))) *
+          (cache.sets / in_page);
       pressure = max(pressure, if_le(r.count, 1, 0, r.count * r.lines / (covered * kWays)));
     }
     return pressure;
