@@ -11,16 +11,18 @@ namespace {
 // in the DeviceModel.
 constexpr double kIssueWidth = 5;       // instructions a cycle
 constexpr double kWindow = 200;         // instructions in flight
-constexpr double kFunctionCost = 14;    // plain operations of exp, log, ...
+constexpr double kFunctionCost = 18;    // plain operations of exp, log, ...
 constexpr double kDivisionCycles = 5;   // of 256 bits
 constexpr double kIntegerDivision = 8;  // cycles a lane
-constexpr double kLoopEntry = 12;       // cycles: the exit is mispredicted, pipelines fill
+constexpr double kLoopEntry = 8;        // cycles: the exit is mispredicted, pipelines fill
 constexpr double kLoopStep = 2;         // cycles of an iteration of an outer loop
 constexpr double kPageLines = 64;       // of 4 KiB
 constexpr double kWays = 8;             // of L1 and L2
 // A loop whose data take less than the first share of a cache finds them there again; with the
 // second share it does not.
-constexpr double kFits = 0.6, kMisses = 1.1;
+constexpr double kFits = 0.7, kMisses = 1.4;
+// A line that is written comes and goes, and stores wait for it in order.
+constexpr double kWrite = 3;
 // Of the shorter of two times that can overlap, the share that does not.
 constexpr double kSerial = 0.25;
 
@@ -369,13 +371,13 @@ class Coster {
         for (size_t p = n; p-- > 0;) {
           Quantity pressure = sets[p + 1] / cache.lines;
           const Quantity conflicts = set_pressure(s, p + 1, cache);
-          pressure = max(pressure, conflicts);
+          pressure = max(pressure, conflicts * kFits);  // a set may be full
           if (level == 0) c.fullest = max(c.fullest, conflicts);
           const Quantity fits = clamp01((kMisses - pressure) / (kMisses - kFits));
           const Quantity again = nest.path[p].effective * lines;
           lines = again + fits * (min(again, s.lines[p]) - again);
         }
-        const Quantity sweep = s.written ? Quantity(2) : Quantity(1);
+        const Quantity sweep = s.written ? Quantity(kWrite) : Quantity(1);
         c.needed[level] += s.lines[0] * sweep;
         // Lines that a former call left behind need not come again.
         c.lines[level] += max(0, lines - s.lines[0] * cache.stays) * sweep;
