@@ -73,9 +73,11 @@ ESP_INLINE double add_pairs(const RankedGroup& group, size_t first, float sigma)
         if (j + lane <= first || j + lane >= group.rows) gap[lane] = 0;
       }
     }
-    const Float8 weight = absolute(gap) * absolute(discount - load(group.discounts + j));
+    const Float8 distance = score - load(group.scores + j);
+    const Float8 weight = absolute(gap) * absolute(discount - load(group.discounts + j)) /
+                          (0.01F + absolute(distance));
     const Float8 sign = gap > 0.0F ? splat(1.0F) : splat(-1.0F);
-    const Float8 margin = sign * (score - load(group.scores + j)) * sigma;
+    const Float8 margin = sign * distance * sigma;
     const Float8 r = 1.0F / (1.0F + exponential(margin));
     const Float8 slope = weight * r;
     const Float8 lambda = sign * slope;

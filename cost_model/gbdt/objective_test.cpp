@@ -82,7 +82,9 @@ class HeldRankLoss {
       for (size_t b = 0; b < rows.size(); ++b) {
         if (table.labels[rows[a]] <= table.labels[rows[b]]) continue;
         if (std::min(rank[a], rank[b]) >= static_cast<size_t>(options.truncation)) continue;
-        const double weight = std::abs(gain(a) - gain(b)) * std::abs(discount(a) - discount(b));
+        const double distance = std::abs(base[rows[a]] - base[rows[b]]);
+        const double weight =
+            std::abs(gain(a) - gain(b)) * std::abs(discount(a) - discount(b)) / (0.01 + distance);
         pairs_.push_back({rows[a], rows[b], weight});
         sum += weight;
       }
