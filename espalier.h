@@ -2,6 +2,9 @@
 #pragma once
 
 #include "espalier/codegen/emit.h"
+#include "espalier/cost_model/analyzer.h"
+#include "espalier/cost_model/cost_model.h"
+#include "espalier/cost_model/features.h"
 #include "espalier/ir/dag.h"
 #include "espalier/ir/evaluate.h"
 #include "espalier/ir/ops/workload.h"
@@ -16,6 +19,11 @@
 #include "espalier/schedule/state.h"
 #include "espalier/search/default_schedule.h"
 #include "espalier/search/lookup.h"
+#include "espalier/search/mutation.h"
+#include "espalier/search/policy.h"
+#include "espalier/search/rule.h"
+#include "espalier/search/slots.h"
+#include "espalier/search/tune_network.h"
 #include "espalier/search/tuner.h"
 #include "espalier/support/target.h"
 #include "espalier/support/version.h"

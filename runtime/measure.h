@@ -37,6 +37,8 @@ struct MeasureResult {
 
 struct MeasureOptions {
   int repeats = 3;  // batches timed, each of at least `min_batch_ms`
+  // Batches of a candidate that would be the best so far: luck should not make it so.
+  int leader_repeats = 7;
   double min_batch_ms = 5;
   double timeout_s = 10;                    // for compiling and for running one candidate, each
   int64_t memory_limit = int64_t{4} << 30;  // resident bytes of the worker above its start

@@ -193,6 +193,16 @@ TEST(WorkerMeasurer, SlowCandidatesAreAbandoned) {
   EXPECT_EQ(results[0].times_us.size(), 1u);
 }
 
+TEST(WorkerMeasurer, WhatWouldBeTheBestIsTimedMoreOften) {
+  const Task task = matmul_task();
+  MeasureOptions options = quick_options();
+  options.leader_repeats = 6;
+  const auto measurer = make_measurer(task, options);
+  EXPECT_EQ(measurer->measure(candidates(task, 1), 1e9)[0].times_us.size(), 6u);
+  // There is nothing to be better than.
+  EXPECT_EQ(measurer->measure(candidates(task, 1), 0)[0].times_us.size(), 2u);
+}
+
 TEST(WorkerMeasurer, CachesCanBeFlushed) {
   MeasureOptions options = quick_options();
   options.flush_cache = true;

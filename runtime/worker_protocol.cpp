@@ -25,6 +25,7 @@ std::string encode(const TaskMessage& m) {
       .i64(m.threads)
       .i64(m.memory_fd)
       .i64(o.repeats)
+      .i64(o.leader_repeats)
       .f64(o.min_batch_ms)
       .f64(o.timeout_s)
       .i64(o.memory_limit)
@@ -43,6 +44,7 @@ Result<TaskMessage> decode(std::string_view payload) {
   m.threads = in.i64();
   m.memory_fd = in.i64();
   m.options.repeats = static_cast<int>(in.i64());
+  m.options.leader_repeats = static_cast<int>(in.i64());
   m.options.min_batch_ms = in.f64();
   m.options.timeout_s = in.f64();
   m.options.memory_limit = in.i64();

@@ -21,7 +21,7 @@
 namespace espalier {
 
 /// Changes whenever a message does: client and worker must be of one kind.
-inline constexpr uint64_t kWorkerProtocolVersion = 1;
+inline constexpr uint64_t kWorkerProtocolVersion = 2;
 
 enum class MessageKind : uint8_t {
   Hello = 1,

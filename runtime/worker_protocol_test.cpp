@@ -12,6 +12,7 @@ namespace {
 TEST(WorkerProtocol, TasksComeBack) {
   TaskMessage message{"A = ...", 17, "x86_64", 4, 3, {}};
   message.options.repeats = 7;
+  message.options.leader_repeats = 11;
   message.options.abandon_ratio = 1.5;
   message.options.flush_cache = true;
   message.options.seed = 99;
@@ -22,6 +23,7 @@ TEST(WorkerProtocol, TasksComeBack) {
   EXPECT_EQ(back.threads, 4);
   EXPECT_EQ(back.memory_fd, 3);
   EXPECT_EQ(back.options.repeats, 7);
+  EXPECT_EQ(back.options.leader_repeats, 11);
   EXPECT_EQ(back.options.abandon_ratio, 1.5);
   EXPECT_TRUE(back.options.flush_cache);
   EXPECT_EQ(back.options.seed, 99u);

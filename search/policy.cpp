@@ -1,5 +1,7 @@
 #include "espalier/search/policy.h"
 
+#include "espalier/search/policies/policies.h"
+
 namespace espalier {
 
 void History::observe(Observation o) {
@@ -10,16 +12,22 @@ void History::observe(Observation o) {
   observations_.push_back(std::move(o));
 }
 
-Result<std::unique_ptr<SearchPolicy>> make_policy(std::string_view name) {
-  if (name == "auto") return make_auto_policy();
-  if (name == "random") return make_random_policy();
-  if (name == "descent") return make_descent_policy();
-  if (name == "ansor" || name == "evolutionary" || name == "draft_verify") {
-    return make_error(ErrorCode::Unsupported, "the policy '", name,
-                      "' does not exist in this version; there are auto, random and descent");
-  }
-  return make_error(ErrorCode::InvalidArgument, "unknown policy '", name,
-                    "'; there are auto, random and descent");
+Result<std::unique_ptr<SearchPolicy>> make_policy(std::string_view text, const PolicyParts& parts) {
+  ESP_TRY(const PolicySpec spec, parse_policy_spec(text));
+  if (spec.name == "auto") return make_auto_policy(spec, parts);
+  if (spec.name == "random") return make_random_policy(spec);
+  if (spec.name == "ansor") return make_ansor_policy(spec, parts);
+  if (spec.name == "evolutionary") return make_evolutionary_policy(spec, parts);
+  if (spec.name == "draft_verify") return make_draft_verify_policy(spec, parts);
+  if (spec.name == "descent") return make_descent_policy(spec);
+  return make_error(ErrorCode::InvalidArgument, "unknown policy '", spec.name,
+                    "'; there are auto, random, ansor, evolutionary, draft_verify and descent");
+}
+
+Result<void> check_policy(std::string_view spec) {
+  const auto policy = make_policy(spec, {});
+  if (!policy.ok()) return policy.error();
+  return {};
 }
 
 }  // namespace espalier

@@ -9,8 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "espalier/cost_model/cost_model.h"
+#include "espalier/search/mutation.h"
 #include "espalier/search/record.h"
-#include "espalier/search/sketch_space.h"
 
 namespace espalier {
 
@@ -74,15 +75,25 @@ class SearchPolicy {
   virtual void observe(const SearchContext& context, std::span<const Observation> batch) = 0;
 };
 
-// Uniformly drawn structures and numbers. A space that runs dry is counted through.
-std::unique_ptr<SearchPolicy> make_random_policy();
-// Coordinate descent: neighbours of the best in one slot, then in one structural decision, then
-// further away; restarts from elsewhere when nothing near is better.
-std::unique_ptr<SearchPolicy> make_descent_policy();
-// Variants of the default and a random sample, then descent.
-std::unique_ptr<SearchPolicy> make_auto_policy();
+// What policies are put together from, in so far as they use it.
+struct PolicyParts {
+  std::shared_ptr<CostModel> draft;     // predicts without measurements
+  std::shared_ptr<CostModel> verifier;  // is told of the run's measurements, and learns from them
+  Mutations mutations;                  // besides the built-in ones
+};
 
-// By the name that users give: "auto", "random", "descent". Errors list what there is.
-Result<std::unique_ptr<SearchPolicy>> make_policy(std::string_view name);
+// A policy by its name, perhaps with settings: "draft_verify:crossover=0,audit=0.25". The parts
+// must hold models where the policy uses them (complete_parts of search/parts.h sees to that).
+// Errors list the names, or the settings of a policy.
+//   random        uniformly drawn structures and numbers
+//   descent       coordinate descent: neighbours of the best
+//   evolutionary  mutation and crossover, guided by the verifier
+//   ansor         the published settings of Ansor: a baseline
+//   draft_verify  many sources propose, the draft chooses hundreds, the verifier tens
+//   auto          what works best: draft_verify and descent, until nothing more is to be gained
+Result<std::unique_ptr<SearchPolicy>> make_policy(std::string_view spec, const PolicyParts& parts);
+
+// Whether there is such a policy, with such settings.
+Result<void> check_policy(std::string_view spec);
 
 }  // namespace espalier

@@ -27,14 +27,15 @@ struct TuneOptions {
   double seconds = 0;  // of wall time, all included; 0: no limit
   double seconds_before = 0;  // of those, spent by the caller on preparations
   uint64_t seed = 0;
-  std::string policy = "auto";
+  std::string policy = "auto";  // as make_policy reads it
+  PolicyParts parts;            // models and mutations of one's own, in place of the built-in ones
   SearchPolicy* custom_policy = nullptr;  // in place of the named one
   SketchRules custom_rules;
   std::vector<Seed> seeds;  // measured right after the default schedule
   std::string records;      // file to append to, and to resume from; empty: none
   int search_threads = 1;   // changes nothing but the time that the search takes
   int batch = 8;            // candidates handed to the measurer at once
-  int finalists = 4;        // re-measured in the end, beside the default schedule
+  int finalists = 8;        // that are compared with the default schedule in the end, at most
   int final_rounds = 15;
   bool measure_naive = true;
 

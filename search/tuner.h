@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "espalier/search/phases.h"
 #include "espalier/search/tune_options.h"
 
 namespace espalier {
@@ -17,13 +18,6 @@ enum class StopReason : uint8_t {
   Interrupted,
 };
 std::string_view name_of(StopReason r);  // "trials", "seconds", ...
-
-// Wall time by what it went to.
-struct PhaseSeconds {
-  double sample = 0, draft = 0, features = 0, score = 0, fit = 0;  // proposing
-  double compile = 0, measure = 0, verify = 0;                     // the measurer's
-  double other = 0;
-};
 
 struct FailedCounts {
   int compile = 0, run = 0, timeout = 0, wrong = 0;

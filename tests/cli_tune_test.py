@@ -84,7 +84,7 @@ class Tune(CliTest):
         self.assertIn(result["stopped"], ("exhausted", "converged"))
 
     def test_each_policy_runs(self):
-        for policy in ("random", "descent", "auto"):
+        for policy in ("random", "descent", "auto", "ansor", "evolutionary", "draft_verify", "draft_verify:crossover=0"):
             with self.subTest(policy=policy):
                 result = json.loads(self.good(*self.tune_args("--policy", policy, trials=6)))
                 self.assertEqual(result["policy"], policy)
@@ -122,9 +122,74 @@ class Tune(CliTest):
         self.assertEqual(seen.count(b"\n"), 1)
 
     def test_what_is_not_there_yet_is_said(self):
-        for args in (["--network", "x.json"], ["--workload", SMALL, "--seeds-from", "x.jsonl"]):
-            with self.subTest(args=args):
-                self.assert_fails(self.run_tool("tune", *args, timeout=10), (2,), args[-2], "not in this version")
+        args = ["--workload", SMALL, "--seeds-from", "x.jsonl"]
+        self.assert_fails(self.run_tool("tune", *args, timeout=10), (2,), "--seeds-from", "not in this version")
+
+    def test_unknown_policies_and_settings_are_named(self):
+        for policy, said in (("anneal", "draft_verify"), ("draft_verify:audits=1", "audit"), ("auto:round=0", "round"),
+                             ("random:x=1", "no settings"), ("ansor:population", "number")):
+            with self.subTest(policy=policy):
+                self.assert_fails(self.run_tool("tune", "--workload", SMALL, "--policy", policy, timeout=10), (2,), said)
+
+
+class Network(CliTest):
+    KERNELS = [{"workload": "matmul:m=24,n=24,k=24", "count": 3}, {"workload": "softmax:rows=8,cols=40"},
+               {"workload": "matmul:n=24,m=24,k=24", "count": 2}]
+
+    def network(self, kernels):
+        path = self.path("net.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"network": "small", "kernels": kernels}, file)
+        return path
+
+    def test_each_distinct_kernel_is_tuned_and_totals_are_weighted(self):
+        args = ("--network", self.network(self.KERNELS), "--threads", "1", "--trials", "40", "--json")
+        result = json.loads(self.good("tune", *args, "--records", self.path("r")))
+        self.assertEqual(result["network"], "small")
+        tasks = result["tasks"]
+        self.assertEqual([(t["workload"], t["count"]) for t in tasks],
+                         [("matmul:m=24,n=24,k=24", 5), ("softmax:rows=8,cols=40", 1)])
+        for task in tasks:
+            self.assertLessEqual(KEYS, task.keys())
+            self.assertTrue(task["verified"])
+        self.assertEqual(result["trials"], sum(t["trials"] for t in tasks))
+        self.assertLessEqual(result["trials"], 40)
+        self.assertAlmostEqual(result["best_us"], sum(t["count"] * t["best_us"] for t in tasks))
+        self.assertAlmostEqual(result["default_us"], sum(t["count"] * t["default_us"] for t in tasks))
+        self.assertEqual(len(lines_of(self.path("r"))), result["trials"])
+
+    def test_seconds_are_those_of_all_kernels(self):
+        begin = time.monotonic()
+        args = ("--network", self.network(self.KERNELS), "--threads", "1", "--trials", "100000", "--seconds", "4", "--json")
+        result = json.loads(self.good("tune", *args))
+        self.assertLess(time.monotonic() - begin, 30 * SLOW)
+        self.assertIn(result["stopped"], ("seconds", "converged"))
+
+    def test_a_second_run_measures_nothing_again(self):
+        args = ("--network", self.network(self.KERNELS), "--threads", "1", "--trials", "20", "--json", "--records",
+                self.path("r"))
+        first, again = (json.loads(self.good("tune", *args)) for _ in range(2))
+        self.assertEqual(first["trials"], again["trials"])
+        records = lines_of(self.path("r"))
+        self.assertEqual(len({(r["workload"], r["candidate"]) for r in records}), len(records))
+
+    def test_no_trials_give_the_default_schedules(self):
+        args = ("--network", self.network(self.KERNELS), "--threads", "1", "--trials", "0", "--json")
+        self.assertEqual({t["provenance"] for t in json.loads(self.good("tune", *args))["tasks"]}, {"default"})
+
+    def test_text_output_has_a_row_a_kernel(self):
+        done = self.run_tool("tune", "--network", self.network(self.KERNELS), "--threads", "1", "--trials", "10")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("softmax:rows=8,cols=40", done.stdout)
+        self.assertRegex(done.stderr, "kernel [12] of 2")
+
+    def test_what_is_wrong_with_a_network_is_said(self):
+        for kernels, said in (([{"workload": "frobnicate:a=1"}], "frobnicate"), ([], "kernels"),
+                              ([{"count": 2}], "workload"), ([{"workload": SMALL, "count": 0}], "count")):
+            with self.subTest(kernels=kernels):
+                self.assert_fails(self.run_tool("tune", "--network", self.network(kernels), timeout=10), (1,), said)
+        self.assert_fails(self.run_tool("tune", "--network", self.path("none"), timeout=10), (1,), "none")
+        self.assert_fails(self.run_tool("tune", "--network", "x", "--workload", SMALL, timeout=10), (2,), "--workload")
 
 
 class Propose(CliTest):

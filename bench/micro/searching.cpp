@@ -30,7 +30,7 @@ void propose_candidates(benchmark::State& run) {
   const SketchSpace space(convolution());
   uint64_t seed = 0;
   for (auto _ : run) {
-    const auto policy = make_random_policy();
+    const auto policy = make_policy("random", {}).value();
     const History history;
     const SearchContext context{space, Rng(++seed), history, 1, 0};
     benchmark::DoNotOptimize(policy->propose(context, kBatch));

@@ -1,101 +1,87 @@
-// The default policy: look around, then descend.
+// The default policy: draft and verify, with descent around the fastest, until nothing more is to
+// be gained.
 #include <algorithm>
 
 #include "espalier/search/policies/descent.h"
-#include "espalier/search/policies/neighbours.h"
+#include "espalier/search/policies/draft_verify.h"
+#include "espalier/search/policies/policies.h"
 
 namespace espalier {
 namespace {
 
-constexpr int kLookFirst = 6, kLookAtAll = 48;
+// Of a batch, what descent proposes while the verifier expects gains, and when it does not.
+constexpr double kDescentShare = 0.25, kFinishingShare = 0.75;
+// Smaller gains are noise.
+constexpr double kNoise = 0.005;
+// The search ends when so many trials, or this share of all so far, brought no gain.
+constexpr int kPatience = 128;
+constexpr double kPatientShare = 0.5;
 
 class AutoPolicy final : public SearchPolicy {
  public:
+  AutoPolicy(const DraftVerifySettings& settings, const PolicyParts& parts)
+      : learnt_(settings, parts) {}
+
   std::string_view name() const override { return "auto"; }
 
   std::vector<Proposal> propose(const SearchContext& context, int n) override {
+    if (converged(context)) return {};
+    const bool finishing = !expects_gain() && !descent_.at_bottom();
+    descent_due_ += (finishing ? kFinishingShare : kDescentShare) * n;
+    const int descending = std::min(n, static_cast<int>(descent_due_));
+    descent_due_ -= descending;
     std::vector<Proposal> proposals;
     std::unordered_set<uint64_t> taken;
-    // First, and then with every fourth candidate for a while, it looks around: in turn the default
-    // with one structural decision changed, and a draw, ever further away from what the rules
-    // prefer. How many trials there will be does not matter, so that a longer run continues a
-    // shorter one.
-    int around = 0;
-    for (int i = 0; i < n; ++i, ++proposed_) {
-      const int looked = looked_ + around;
-      if (looked < kLookFirst || (looked < kLookAtAll && proposed_ % 4 == 0)) ++around;
-    }
-    if (!listed_) {
-      const Candidate start = context.space.preferred()->candidate();
-      const std::vector<Candidate> near = structure_neighbours(context.space, start);
-      variants_.assign(near.begin(), near.end());
-      start_hash_ = start.hash();
-      listed_ = true;
-    }
-    for (; around > 0; --around) {
-      ++looked_;
-      if (looked_ % 2 == 1 && take_variant(context, &taken, &proposals)) continue;
-      append(draw(context, 1, &taken), &proposals);
-    }
-    const int left = n - static_cast<int>(proposals.size());
-    if (left <= 0) return proposals;
-    // One in eight keeps looking elsewhere.
-    since_draw_ += left;
-    const int elsewhere = std::min(left, since_draw_ / 8);
-    since_draw_ -= 8 * elsewhere;
-    for (Proposal& p : descent_.propose(context, left - elsewhere)) {
-      if (taken.insert(p.candidate.hash()).second) proposals.push_back(std::move(p));
-    }
-    // A descent that waits for results proposes less: a smaller batch then says more than chance.
-    const int more = proposals.empty() ? n : elsewhere;
-    append(draw(context, more, &taken), &proposals);
+    auto append = [&](std::vector<Proposal> more) {
+      for (Proposal& p : more) {
+        if (taken.insert(p.candidate.hash()).second) proposals.push_back(std::move(p));
+      }
+    };
+    append(learnt_.propose(context, n - descending));
+    append(descent_.propose(context, descending));
+    // Both proposed the same, or descent waits for results.
+    const int missing = n - static_cast<int>(proposals.size());
+    if (missing > 0) append(learnt_.propose(context, missing));
     return proposals;
   }
 
   void observe(const SearchContext& context, std::span<const Observation> batch) override {
+    for (const Observation& o : batch) {
+      ++trials_;
+      if (!o.result.ok()) continue;
+      if (best_us_ == 0 || o.result.time_us < best_us_ * (1 - kNoise)) {
+        best_us_ = o.result.time_us;
+        gained_at_ = trials_;
+      }
+    }
+    learnt_.observe(context, batch);
     descent_.observe(context, batch);
   }
 
  private:
-  bool take_variant(const SearchContext& context, std::unordered_set<uint64_t>* taken,
-                    std::vector<Proposal>* proposals) {
-    while (!variants_.empty()) {
-      Candidate next = std::move(variants_.front());
-      variants_.pop_front();
-      const uint64_t hash = next.hash();
-      if (context.history.proposed(hash) || !taken->insert(hash).second) continue;
-      proposals->push_back({std::move(next), Provenance::Mutated, start_hash_});
-      return true;
-    }
-    return false;
+  bool expects_gain() const {
+    const std::optional<double> gain = learnt_.expected_gain();
+    return !gain || *gain > kNoise;
+  }
+  bool converged(const SearchContext&) const {
+    const int patience = std::max(kPatience, static_cast<int>(kPatientShare * trials_));
+    return trials_ - gained_at_ > patience && !expects_gain() && descent_.at_bottom();
   }
 
-  std::vector<Proposal> draw(const SearchContext& context, int n,
-                             std::unordered_set<uint64_t>* taken) {
-    return sampler_.draw(
-        context, n,
-        [](uint64_t i) {
-          constexpr Sampler::Bias kBiases[] = {{0.7, 0.7}, {0.5, 0.5}, {0.9, 0.3}, {0.2, 0.2}};
-          return kBiases[i % std::size(kBiases)];
-        },
-        taken);
-  }
-
-  static void append(std::vector<Proposal> more, std::vector<Proposal>* proposals) {
-    for (Proposal& p : more) proposals->push_back(std::move(p));
-  }
-
-  Sampler sampler_{3};
+  DraftVerify learnt_;
   Descent descent_;
-  bool listed_ = false;
-  uint64_t start_hash_ = 0;
-  std::deque<Candidate> variants_;
-  int proposed_ = 0, looked_ = 0;
-  int since_draw_ = 0;
+  double descent_due_ = 0;
+  int trials_ = 0, gained_at_ = 0;
+  double best_us_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<SearchPolicy> make_auto_policy() { return std::make_unique<AutoPolicy>(); }
+Result<std::unique_ptr<SearchPolicy>> make_auto_policy(const PolicySpec& spec,
+                                                       const PolicyParts& parts) {
+  DraftVerifySettings settings;
+  ESP_TRY_VOID(SettingReader(spec).integer("round", 1, 4096, &settings.round).finish());
+  return std::unique_ptr<SearchPolicy>(std::make_unique<AutoPolicy>(settings, parts));
+}
 
 }  // namespace espalier

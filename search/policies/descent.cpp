@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "espalier/search/policies/neighbours.h"
+#include "espalier/search/policies/policies.h"
 #include "espalier/search/slots.h"
 
 namespace espalier {
 namespace {
 
-constexpr int kWaves = 4;
 // Smaller gains are noise.
 constexpr double kGain = 0.995;
 // Neighbours in the farther waves: enough of them to learn a direction.
@@ -125,6 +125,9 @@ void Descent::observe(const SearchContext& context, std::span<const Observation>
   }
 }
 
-std::unique_ptr<SearchPolicy> make_descent_policy() { return std::make_unique<Descent>(); }
+Result<std::unique_ptr<SearchPolicy>> make_descent_policy(const PolicySpec& spec) {
+  ESP_TRY_VOID(SettingReader(spec).finish());
+  return std::unique_ptr<SearchPolicy>(std::make_unique<Descent>());
+}
 
 }  // namespace espalier

@@ -16,7 +16,12 @@ class Descent final : public SearchPolicy {
   std::vector<Proposal> propose(const SearchContext& context, int n) override;
   void observe(const SearchContext& context, std::span<const Observation> batch) override;
 
+  // Everything near the fastest was tried.
+  bool at_bottom() const { return centre_ && wave_ >= kWaves && queue_.empty(); }
+
  private:
+  static constexpr int kWaves = 4;
+
   void move_to(Candidate centre, double time_us);
   void choose_centre(const SearchContext& context);
   void next_wave(const SearchContext& context);

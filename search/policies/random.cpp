@@ -1,3 +1,4 @@
+#include "espalier/search/policies/policies.h"
 #include "espalier/search/policies/sampler.h"
 
 namespace espalier {
@@ -20,6 +21,9 @@ class RandomPolicy final : public SearchPolicy {
 
 }  // namespace
 
-std::unique_ptr<SearchPolicy> make_random_policy() { return std::make_unique<RandomPolicy>(); }
+Result<std::unique_ptr<SearchPolicy>> make_random_policy(const PolicySpec& spec) {
+  ESP_TRY_VOID(SettingReader(spec).finish());
+  return std::unique_ptr<SearchPolicy>(std::make_unique<RandomPolicy>());
+}
 
 }  // namespace espalier

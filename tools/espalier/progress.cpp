@@ -32,8 +32,8 @@ std::string ProgressLine::text(const TuneProgress& p) const {
   if (p.trials > 0) line += "/" + std::to_string(p.trials);
   line += "]";
   if (p.best_us > 0) {
-    line += " best " + format_fixed(p.best_us, 1) + " us, " +
-            format_fixed(flops_ / p.best_us / 1e3, 1) + " GFLOP/s";
+    line += " best " + format_fixed(p.best_us, 1) + " us";
+    if (flops_ > 0) line += ", " + format_fixed(flops_ / p.best_us / 1e3, 1) + " GFLOP/s";
     if (p.default_us > 0) line += ", " + format_fixed(p.default_us / p.best_us, 2) + "x default";
   }
   line += " | failed " + std::to_string(p.failed) + " | " + format_fixed(p.seconds, 0) + " s";
@@ -59,9 +59,9 @@ void ProgressLine::draw(const std::string& line, bool stays) {
   line_is_open_ = !stays;
 }
 
-void ProgressLine::update(const TuneProgress& progress) {
+void ProgressLine::update(const TuneProgress& progress, const std::string& of) {
   if (quiet_) return;
-  latest_ = text(progress);
+  latest_ = text(progress) + of;
   const double interval = is_terminal_ ? kLiveInterval : kPlainInterval;
   if (progress.seconds - last_drawn_ < interval) return;
   last_drawn_ = progress.seconds;

@@ -12,9 +12,10 @@ namespace espalier::cli {
 /// every few seconds. Silent when quiet.
 class ProgressLine {
  public:
+  /// `flops` of a call, for the rate; 0: no rate is shown.
   ProgressLine(bool quiet, double seconds_limit, double flops);
-  /// After each candidate.
-  void update(const TuneProgress& progress);
+  /// After each candidate. `of` says what it is one of, where there are several tasks.
+  void update(const TuneProgress& progress, const std::string& of = "");
   /// A line of its own amid the progress: a warning.
   void interject(const std::string& text);
   /// The last state as a line that stays.

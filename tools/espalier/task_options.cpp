@@ -64,16 +64,24 @@ void TaskOptions::declare(Options& options) {
                       std::to_string(default_threads()) + ")");
 }
 
+Result<Target> TaskOptions::make_target() const {
+  auto target = parse_target(target_);
+  if (!target.ok()) return usage_error(with_note(std::move(target).error(), "in --target"));
+  return target;
+}
+
+int TaskOptions::threads() const {
+  return threads_ ? static_cast<int>(*threads_) : default_threads();
+}
+
 Result<Task> TaskOptions::make_task() const {
   if (workload_.empty()) {
     return usage_error("--workload is missing; expected for instance --workload ",
                        "matmul:m=512,n=512,k=512");
   }
   Task task;
-  auto target = parse_target(target_);
-  if (!target.ok()) return usage_error(with_note(std::move(target).error(), "in --target"));
-  task.target = *std::move(target);
-  task.threads = threads_ ? static_cast<int>(*threads_) : default_threads();
+  ESP_TRY(task.target, make_target());
+  task.threads = threads();
 
   // As load_workload sees it: what starts with an operator's name is a spec.
   const Result<Workload> spec = parse_workload(workload_);

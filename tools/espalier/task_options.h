@@ -14,6 +14,9 @@ class TaskOptions {
   void declare(Options& options);
   /// Errors of the three options are wrong usage; those of a file are not.
   Result<Task> make_task() const;
+  /// --target alone, and --threads.
+  Result<Target> make_target() const;
+  int threads() const;
 
   /// What people call the task: the workload as it was given.
   const std::string& workload() const { return workload_; }

@@ -11,7 +11,7 @@
 #include "espalier/runtime/worker_client.h"
 #include "espalier/search/database.h"
 #include "espalier/search/default_schedule.h"
-#include "espalier/search/tuner.h"
+#include "espalier/search/tune_network.h"
 #include "espalier/support/hash.h"
 #include "espalier/support/json.h"
 #include "espalier/support/version.h"
@@ -80,14 +80,17 @@ class TuneVerb final : public Verb {
   void declare(Options& options) override {
     task_.declare(options);
     options.integer("--trials", trials_, 0, INT_MAX,
-                    "candidates to measure; 0: the default schedule alone");
+                    "candidates to measure; 0: the default schedule alone (200; for a network "
+                    "64 a kernel, together)");
     options.positive("--seconds", seconds_, "S", "of wall time, all included (no limit)");
-    options.text("--policy", policy_, "NAME",
-                 "auto|random|descent; later ansor|evolutionary|draft_verify (auto)");
+    options.text(
+        "--policy", policy_, "NAME",
+        "auto|random|ansor|evolutionary|draft_verify|descent, perhaps with settings (auto)");
     options.integer("--seed", seed_, 0, INT64_MAX, "of the search");
     options.text("--records", records_, "FILE", "append results, and resume from them");
     options.text("--seeds-from", seeds_from_, "FILE", "(not in this version) start from records");
-    options.text("--network", network_, "FILE", "(not in this version) tune many tasks");
+    options.text("--network", network_, "FILE",
+                 "tune the kernels of a network together, each as long as it pays");
     options.integer("--propose", propose_, 1, 1000000,
                     "print the first N candidates, measure none");
     options.integer("--search-threads", search_threads_, 1, 1024,
@@ -99,13 +102,11 @@ class TuneVerb final : public Verb {
 
   Result<ExitCode> run(Console& console) override {
     console.quiet = quiet_;
-    for (const auto& [option, value] :
-         {std::pair("--network", network_), std::pair("--seeds-from", seeds_from_)}) {
-      if (value) return usage_error(option, " is not in this version; give one --workload");
-    }
-    if (const auto policy = make_policy(policy_); !policy.ok()) {
+    if (seeds_from_) return usage_error("--seeds-from is not in this version");
+    if (const auto policy = check_policy(policy_); !policy.ok()) {
       return usage_error(with_note(policy.error(), "in --policy"));
     }
+    if (network_) return search_network(console);
     ESP_TRY(const Task task, task_.make_task());
     return propose_ ? print_proposals(task, console) : search(task, console);
   }
@@ -113,7 +114,7 @@ class TuneVerb final : public Verb {
  private:
   TuneOptions tune_options() const {
     TuneOptions options;
-    options.trials = static_cast<int>(trials_);
+    options.trials = static_cast<int>(trials_.value_or(kTrials));
     options.seconds = seconds_.value_or(0);
     options.seed = static_cast<uint64_t>(seed_);
     options.policy = policy_;
@@ -133,24 +134,33 @@ class TuneVerb final : public Verb {
     return kGood;
   }
 
-  Result<ExitCode> search(const Task& task, Console& console) const {
-    const double start_us = now_us();
-    if (!task.target.runs_on(host_target())) {
+  // What can be known before anything is computed.
+  Result<void> check_before_search(const Target& target) const {
+    if (!target.runs_on(host_target())) {
       return make_error(ErrorCode::Unsupported, "candidates are measured on this machine, which ",
-                        "cannot run code for target '", to_string(task.target),
+                        "cannot run code for target '", to_string(target),
                         "'; leave out --target or name what it has");
     }
+    // A file that cannot be used is no reason to make a reference first.
+    return records_.empty() ? Result<void>() : as_void(Database::open_for_append(records_));
+  }
+
+  Result<std::unique_ptr<Measurer>> make_measurer(const Task& task) const {
     // Reference and bounds in f64 beside each output, and several copies of the inputs.
     ESP_TRY_VOID(check_memory(task.dag, 8));
-    // A file that cannot be used is no reason to make a reference first.
-    if (!records_.empty()) ESP_TRY_VOID(as_void(Database::open_for_append(records_)));
-    TuneOptions options = tune_options();
-    options.interrupt = &flag_on_interrupt();
-
     MeasureOptions measuring;
     measuring.worker = own_program();
     measuring.flush_cache = flush_cache_;
-    ESP_TRY(const auto measurer, WorkerMeasurer::make(task, measuring, default_candidate));
+    ESP_TRY(auto measurer, WorkerMeasurer::make(task, measuring, default_candidate));
+    return std::unique_ptr<Measurer>(std::move(measurer));
+  }
+
+  Result<ExitCode> search(const Task& task, Console& console) const {
+    const double start_us = now_us();
+    ESP_TRY_VOID(check_before_search(task.target));
+    TuneOptions options = tune_options();
+    options.interrupt = &flag_on_interrupt();
+    ESP_TRY(const auto measurer, make_measurer(task));
 
     ProgressLine line(quiet_, options.seconds, task.dag.flops());
     FailureNotes failures;
@@ -171,14 +181,51 @@ class TuneVerb final : public Verb {
     return report->stopped == StopReason::Interrupted ? kInterrupted : kGood;
   }
 
+  Result<ExitCode> search_network(Console& console) const {
+    const double start_us = now_us();
+    if (!task_.workload().empty())
+      return usage_error("--network and --workload exclude each other");
+    if (propose_) return usage_error("--propose needs one --workload");
+    ESP_TRY(const Target target, task_.make_target());
+    ESP_TRY_VOID(check_before_search(target));
+    ESP_TRY(const Network network, load_network(*network_, target, task_.threads()));
+
+    NetworkOptions options;
+    options.each = tune_options();
+    options.each.interrupt = &flag_on_interrupt();
+    if (trials_) options.trials = static_cast<int>(*trials_);
+    options.seconds = seconds_.value_or(0);
+    FailureNotes failures;
+    ProgressLine line(quiet_, options.seconds, 0);
+    options.progress = [&](size_t task, const TuneProgress& progress) {
+      failures.add(progress.last->result);
+      line.update(progress, " | kernel " + std::to_string(task + 1) + " of " +
+                                std::to_string(network.tasks.size()));
+    };
+    options.each.log = [&](const std::string& text) { line.interject(text); };
+    options.each.seconds_before = (now_us() - start_us) / 1e6;
+    const Result<NetworkReport> report =
+        tune_network(network, options, [&](const Task& task) { return make_measurer(task); });
+    line.finish();
+    if (!report.ok()) return report.error();
+    if (!quiet_) failures.print();
+
+    const TuneRequest request{"", policy_, records_, options.each.seed};
+    console.print(json_ ? cli::as_json(network, request, *report)
+                        : cli::as_text(network, request, *report));
+    return report->stopped == StopReason::Interrupted ? kInterrupted : kGood;
+  }
+
   template <class T>
   static Result<void> as_void(const Result<T>& result) {
     return result.ok() ? Result<void>() : result.error();
   }
 
   TaskOptions task_;
-  int64_t trials_ = 200, seed_ = 0, search_threads_ = default_threads();
-  std::optional<int64_t> propose_;
+  static constexpr int kTrials = 200;
+
+  int64_t seed_ = 0, search_threads_ = default_threads();
+  std::optional<int64_t> trials_, propose_;
   std::optional<double> seconds_;
   std::string policy_ = "auto", records_;
   std::optional<std::string> seeds_from_, network_;
