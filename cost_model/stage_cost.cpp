@@ -15,6 +15,7 @@ constexpr double kFunctionCost = 18;    // plain operations of exp, log, ...
 constexpr double kDivisionCycles = 5;   // of 256 bits
 constexpr double kIntegerDivision = 8;  // cycles a lane
 constexpr double kLoopEntry = 8;        // cycles: the exit is mispredicted, pipelines fill
+constexpr double kSpill = 14;           // cycles from the store of a register to its reload
 constexpr double kLoopStep = 2;         // cycles of an iteration of an outer loop
 constexpr double kPageLines = 64;       // of 4 KiB
 constexpr double kWays = 8;             // of L1 and L2
@@ -188,7 +189,7 @@ class Coster {
         const Quantity& stride = a.strides[own + i];
         if (loops[i].vector) {
           along_lanes = true;
-          apart = a.gathers ? Quantity(2) : stride;
+          apart = if_le(1, a.gathers, 2, stride);
           continue;
         }
         count *= loops[i].in_body();
@@ -200,8 +201,7 @@ class Coster {
       Quantity loads = count;
       if (along_lanes) {
         // Straight code that reads columns reads rows, and transposes them in registers.
-        const Quantity tiles =
-            a.gathers ? Quantity(0) : floor(columns / lanes) * lanes / max(1, columns);
+        const Quantity tiles = (1 - a.gathers) * floor(columns / lanes) * lanes / max(1, columns);
         const Quantity gathers = tiles * c.vectors + (1 - tiles) * width;
         const Quantity shuffles = tiles * c.vectors * std::log2(lanes) + (1 - tiles) * width;
         loads = count * if_le(apart, 0.5, 1, if_le(apart, 1, c.vectors, gathers));
@@ -262,7 +262,8 @@ class Coster {
       c.chain *= if_le(1, has_inner - inner_reduces, min(1, instructions / kWindow), 1);
     }
     const Quantity ports = max(max(c.compute, c.loads), max(c.stores, c.issue));
-    c.body = max(ports, c.chain);
+    // What is spilled waits for its own store, time and again.
+    c.body = max(ports, c.chain) + c.spilled * c.terms * kSpill;
 
     // Bodies at the ends of axes are smaller, but not always faster.
     for (const OwnLoop& l : loops) {
@@ -270,7 +271,7 @@ class Coster {
       const Quantity full = floor(l.units / l.extent);
       const Quantity rest = l.units - full * l.extent;
       Quantity part = l.vector ? ceil_div(rest, lanes) / c.vectors : rest / l.extent;
-      part = if_le(rest, 0, 0, max(ports * part, c.chain));
+      part = if_le(rest, 0, 0, max(ports * part, c.chain) + c.spilled * c.terms * kSpill * part);
       const Quantity longer = (full * c.body + part) / max(1e-9, l.units / l.extent * c.body);
       c.tail *= 1 + l.straight * (longer - 1);
     }

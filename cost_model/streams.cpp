@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "espalier/cost_model/index_form.h"
 #include "espalier/support/check.h"
 
 namespace espalier {
@@ -150,7 +151,9 @@ class StreamFinder {
   // A dimension of a buffer as an access sees it: a sum of loop values, each times a factor.
   struct Dim {
     std::vector<std::pair<LoopId, Quantity>> terms;
-    bool data = false;         // not a sum: data decide
+    bool data = false;  // not a sum: data decide
+    // Terms that hold for so many steps of an axis on end, counted from a multiple of that.
+    std::vector<std::pair<LoopId, double>> periods;
     std::vector<Leaf> leaves;  // all that it depends on
   };
   size_t rank(StageId buffer) const { return stage(buffer).storage.size(); }
@@ -159,12 +162,35 @@ class StreamFinder {
     dim.terms.emplace_back(l, 1);
     l < stage(s).spatial_axes ? axis_leaves(s, l, dim.leaves) : leaves(s, l, dim.leaves);
   }
+  // The index as it is written; null where it went through inlined stages.
+  const Expr* written_index(StageId s, const StageRead& r, size_t d) const {
+    if (r.path.size() != 1) return nullptr;
+    const StageInfo& info = state_.dag().stage(stage(s).op);
+    return &info.accesses[static_cast<size_t>(r.path[0])].indices[d];
+  }
+  std::vector<Axis> axes_of(StageId s) const {
+    const StageInfo& info = state_.dag().stage(stage(s).op);
+    std::vector<Axis> axes = info.axes;
+    axes.insert(axes.end(), info.reduce_axes.begin(), info.reduce_axes.end());
+    return axes;
+  }
+  IndexForm form_of(StageId s, const StageRead& r, size_t d) const {
+    const Expr* index = written_index(s, r, d);
+    return index == nullptr ? IndexForm{false, {}, {}} : index_form(*index, axes_of(s));
+  }
+
   void add_index(StageId s, const StageRead& r, size_t d, Dim& dim) const {
     const LinearIndex& index = r.linear[d];
-    dim.data = dim.data || !index.affine;
+    const IndexForm form = index.affine ? IndexForm{} : form_of(s, r, d);
+    dim.data = dim.data || !form.known;
     for (size_t a = 0; a < index.coef.size(); ++a) {
-      if (index.coef[a] != 0) {
-        dim.terms.emplace_back(static_cast<LoopId>(a), static_cast<double>(index.coef[a]));
+      const double step = index.affine ? static_cast<double>(index.coef[a])
+                          : form.known ? form.step[a]
+                                       : static_cast<double>(index.coef[a]);
+      const LoopId axis = static_cast<LoopId>(a);
+      if (step != 0) dim.terms.emplace_back(axis, step);
+      if (!index.affine && form.known && form.period[a] != 0) {
+        dim.periods.emplace_back(axis, form.period[a]);
       }
     }
     index_leaves(s, r, static_cast<int>(d), dim.leaves);
@@ -229,7 +255,7 @@ class StreamFinder {
       } else if (r.kind == StageRead::Kind::Loops) {
         width = of_loop(source.storage[d]);
       } else if (r.kind == StageRead::Kind::Element) {
-        width = widths_.read(b, s, r, static_cast<int>(d));
+        width = element_width(b, s, r, d);
       } else {
         const LayoutEntry& entry = source.layout[d];
         const Quantity& block = shape(r.source).block[d];
@@ -240,6 +266,18 @@ class StreamFinder {
       }
     }
     return min(width, max(1, shape(a.buffer).storage_extent[d]));
+  }
+
+  Quantity element_width(const Widths::Boundary& b, StageId s, const StageRead& r, size_t d) const {
+    const Expr* index = r.linear[d].affine ? nullptr : written_index(s, r, d);
+    if (index == nullptr) return widths_.read(b, s, r, static_cast<int>(d));
+    const std::vector<Axis> axes = axes_of(s);
+    std::vector<Quantity> widths;
+    for (size_t a = 0; a < axes.size(); ++a) {
+      widths.push_back(widths_.axis(b, s, static_cast<int>(a)));
+    }
+    const int64_t extent = state_.dag().stage(r.producer).tensor->shape[d];
+    return index_width(*index, axes, widths, static_cast<double>(extent));
   }
 
   // Of the source of a copy. Outside its nest that is what its reader needs there. Inside, its own
@@ -290,7 +328,10 @@ class StreamFinder {
     Quantity pitch = 1;
     for (size_t d = rank(a.buffer); d-- > 0;) {
       const Dim dim = dim_of(s, a, d);
-      a.gathers = a.gathers || dim.data;
+      for (size_t p = nest.own_from; p < nest.path.size(); ++p) {
+        const PathLoop& lane = nest.path[p];
+        if (loop(lane).vectorize) a.gathers = max(a.gathers, gathers(s, dim, lane));
+      }
       for (size_t p = 0; p < nest.path.size(); ++p) {
         const Leaf leaf{nest.path[p].stage, nest.path[p].loop};
         if (std::find(dim.leaves.begin(), dim.leaves.end(), leaf) == dim.leaves.end()) continue;
@@ -300,6 +341,22 @@ class StreamFinder {
       pitch *= max(1, shape(a.buffer).storage_extent[d]);
     }
     return a;
+  }
+
+  // 1 if the lanes of the vectorized loop lie where no stride says.
+  Quantity gathers(StageId s, const Dim& dim, const PathLoop& lane) const {
+    const Leaf leaf{lane.stage, lane.loop};
+    const auto depends = std::find(dim.leaves.begin(), dim.leaves.end(), leaf);
+    if (depends == dim.leaves.end()) return 0;
+    if (dim.data) return 1;
+    Quantity result = 0;
+    for (const auto& [axis, period] : dim.periods) {
+      const Quantity run = step(s, axis, leaf) * max(1, lane.extent);
+      // (an axis that stands still is in order)
+      const Quantity aligned = if_le(run, 0, 0, remainder(period, max(1, run)));
+      result = max(result, if_le(aligned, 0, 0, 1));
+    }
+    return result;
   }
 
   // The loops outside of which the buffer lives: there it is the same memory.

@@ -23,7 +23,7 @@ struct StageAccess {
   StageId buffer = -1;
   int element_bytes = 4;
   bool in_registers = false;  // the buffer is no memory
-  bool gathers = false;       // data decide where it reads
+  Quantity gathers = 0;       // 1: the lanes of the vectorized loop lie where no stride says
   // By path loop: whether its value matters, and the elements that one step moves, where that is
   // the same everywhere.
   std::vector<bool> depends;
