@@ -258,8 +258,14 @@ class Coster {
     if (reduces) {
       const double latency = device_.fma_latency * (ops.plain > 2 ? 1.5 : 1);
       c.chain = c.terms * latency;
-      // If other results follow at once, as many as are in flight hide the chain.
-      c.chain *= if_le(1, has_inner - inner_reduces, min(1, instructions / kWindow), 1);
+      // Results that follow hide the chain, as far as they are in flight beside it: a sum that is
+      // done after few instructions, or sums side by side.
+      Quantity sum = instructions;
+      for (const OwnLoop& l : loops) {
+        if (l.reduce) sum *= if_le(1, l.straight, 1, max(1, l.effective));
+      }
+      sum = if_le(1, has_inner - inner_reduces, instructions, sum);
+      c.chain *= min(1, sum / kWindow);
     }
     const Quantity ports = max(max(c.compute, c.loads), max(c.stores, c.issue));
     // What is spilled waits for its own store, time and again.

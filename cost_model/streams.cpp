@@ -12,7 +12,7 @@ namespace {
 class StreamFinder {
  public:
   StreamFinder(const State& state, const Shape& shape)
-      : state_(state), shape_(shape), widths_(state, shape) {}
+      : state_(state), shape_(shape), widths_(state, shape, Widths::Estimate::Typical) {}
 
   StageNest find(StageId s) {
     const Stage& stage = state_.stage(s);

@@ -12,7 +12,8 @@ constexpr uint64_t kOpaque = uint64_t{1} << 63;  // a quotient: nothing is known
 
 }  // namespace
 
-Widths::Widths(const State& state, const Shape& shape) : state_(state), shape_(shape) {
+Widths::Widths(const State& state, const Shape& shape, Estimate estimate)
+    : state_(state), shape_(shape), estimate_(estimate) {
   position_.resize(static_cast<size_t>(state.size()));
   for (StageId s = 0; s < state.size(); ++s) {
     const Stage& stage = state.stage(s);
@@ -115,7 +116,8 @@ Quantity if_multiple(const SpanT& v, const Quantity& m, const Quantity& x, const
 }  // namespace
 
 Widths::Span Widths::divide(const Span& v, const Quantity& divisor) const {
-  const Quantity straddling = ceil_div(v.width - 1, divisor) + 1;
+  const Quantity straddling = estimate_ == Estimate::Typical ? (v.width - 1) / divisor + 1
+                                                             : ceil_div(v.width - 1, divisor) + 1;
   const Quantity within =
       if_le(remainder(divisor, v.width), 0, if_multiple(v, v.width, 1, straddling), straddling);
   Span result;
@@ -126,8 +128,9 @@ Widths::Span Widths::divide(const Span& v, const Quantity& divisor) const {
 }
 
 Widths::Span Widths::modulo(const Span& v, const Quantity& divisor) const {
-  Quantity width =
-      if_le(remainder(divisor, v.width), 0, if_multiple(v, v.width, v.width, divisor), divisor);
+  const Quantity straddling = estimate_ == Estimate::Typical ? min(v.width, divisor) : divisor;
+  Quantity width = if_le(remainder(divisor, v.width), 0,
+                         if_multiple(v, v.width, v.width, straddling), straddling);
   width = if_le(v.width, divisor, if_multiple(v, divisor, v.width, width), width);
   Span result;
   result.width = if_le(v.width, 1, 1, width);

@@ -10,7 +10,10 @@ namespace espalier {
 
 class Widths {
  public:
-  Widths(const State& state, const Shape& shape);
+  // What must be there for any iteration, as regions are made, or what is there typically: rows of
+  // a fused loop that begin anywhere.
+  enum class Estimate : uint8_t { Needed, Typical };
+  Widths(const State& state, const Shape& shape, Estimate estimate = Estimate::Needed);
 
   // A place in the nest: the loops outside it have one value there. Loops `fixed` of `fixed_stage`
   // have one too.
@@ -60,6 +63,7 @@ class Widths {
 
   const State& state_;
   const Shape& shape_;
+  const Estimate estimate_;
   std::vector<std::vector<int16_t>> position_;  // by stage and loop; -1: not a leaf
 };
 
