@@ -5,6 +5,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= $(shell date +%s)
 RELEASE := build/release
 TOOL := $(RELEASE)/bin/espalier
+SUITE ?= core
 MATMUL := matmul:m=512,n=512,k=512
 CONV := conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,epilogue=bias+relu
 TEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
@@ -48,12 +49,10 @@ check:             ## layers, format and links
 	tests/check_format.sh
 	python3 -B tests/check_docs.py
 
-bench: build       ## every operator naive, by default and tuned; two of them beside the peers; the compiler's own parts
-	bench/ops_vs_naive.py --tool $(TOOL) --threads 1
-	$(TOOL) tune --workload $(MATMUL) --threads 1 --seed 1 --records $(RELEASE)/bench.jsonl
-	$(TOOL) tune --workload $(CONV) --threads 1 --seed 1 --records $(RELEASE)/bench.jsonl
-	$(RELEASE)/bin/bench/compare --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/bench.jsonl
-	$(RELEASE)/bin/bench/compile_time --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/bench.jsonl
+bench: build       ## tunes the suite of the README and times it beside the peers; then the compiler's own parts
+	bench/tune_suite.py --tool $(TOOL) --suite $(SUITE) --records $(RELEASE)/$(SUITE).jsonl
+	$(TOOL) bench --suite $(SUITE) --threads 1 --records $(RELEASE)/$(SUITE).jsonl --json $(RELEASE)/$(SUITE).json
+	$(RELEASE)/bin/bench/compile_time --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/$(SUITE).jsonl
 	$(RELEASE)/bin/bench/micro
 
 clean:

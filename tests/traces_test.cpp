@@ -19,12 +19,14 @@ namespace {
 
 const std::string kSource = ESPALIER_SOURCE_DIR;
 
-// Its first line is `# WORKLOAD`; the rest are steps.
+// Its first line is `# workload SPEC`; the rest are steps.
 class HandTrace : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     text_ = read_file(kSource + "/bench/traces/" + GetParam() + ".trace").value();
-    const std::string workload = text_.substr(2, text_.find('\n') - 2);
+    const std::string start = "# workload ";
+    ASSERT_TRUE(text_.starts_with(start));
+    const std::string workload = text_.substr(start.size(), text_.find('\n') - start.size());
     task_ = {load_workload(workload).value(), host_target(), 1, workload};
     // The tiles were chosen for 32 registers; where there are 16, say so of the same nest.
     if (task_.target.vector_registers < 32) GTEST_SKIP() << "written for AVX-512";
@@ -42,7 +44,8 @@ class HandTrace : public ::testing::TestWithParam<std::string> {
 
 // With ESPALIER_UPDATE_GOLDENS set the goldens are written anew.
 TEST_P(HandTrace, PrintsTheNestThatIsKept) {
-  const std::string path = kSource + "/tests/goldens/" + GetParam() + ".nest";
+  const std::string name = GetParam().substr(GetParam().find('/') + 1);
+  const std::string path = kSource + "/tests/goldens/" + name + ".nest";
   const std::string nest = print_nest(state());
   if (std::getenv("ESPALIER_UPDATE_GOLDENS") != nullptr) ASSERT_TRUE(write_file(path, nest).ok());
   EXPECT_EQ(nest, read_file(path).value());
@@ -67,8 +70,11 @@ TEST_P(HandTrace, ComputesItsDefinition) {
   EXPECT_TRUE(result.ok) << result.message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, HandTrace, ::testing::Values("gemm", "conv3x3", "softmax"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Traces, HandTrace,
+                         ::testing::Values("matmul/gemm", "conv2d/conv3x3", "softmax/softmax"),
+                         [](const auto& info) {
+                           return info.param.substr(info.param.find('/') + 1);
+                         });
 
 }  // namespace
 }  // namespace espalier

@@ -1,4 +1,4 @@
-// The side of a contestant: a process that does a workload's work in batches when it is told to.
+// The side of a contestant: a process that does a workload's work in rounds when it is told to.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,17 @@ struct Entry {
 /// workload.
 using Enter = std::function<Result<Entry>(const Contest&)>;
 
-/// What `main` of a contestant does. Prepares, checks the result of the first call against the
-/// task's reference, writes a line of JSON ({"detail": ...}, {"unsupported": why} or {"error":
-/// what}), then for every line on standard input runs a batch and answers with microseconds a call.
-/// Ends when the input does, or the process that started it.
-int run_contestant(int argc, char** argv, const Enter& enter,
-                   const std::function<void(cli::Options&)>& declare = {});
+struct Contestant {
+  std::string name;  // in the names of the benchmarks
+  Enter enter;
+  double slack = 0;                                 // see Contest::check_outputs
+  std::function<void(cli::Options&)> declare = {};  // further options
+};
+
+/// What `main` of a contestant does. Prepares, checks the result of the first call, writes a line
+/// of JSON ({"detail": ...}, or {"absent": why}), then for every line on standard input runs a
+/// round and answers with a line of Google Benchmark's JSON. Ends when the input does, or the
+/// process that started it. What libraries print goes to standard error.
+int run_contestant(int argc, char** argv, const Contestant& contestant);
 
 }  // namespace espalier::bench

@@ -121,6 +121,18 @@ void Options::text(const std::string& name, std::optional<std::string>& to, cons
   impl_->add(name, type, help, [&to](const std::string& value) { to = value; });
 }
 
+void Options::optional_text(const std::string& name, std::string& to,
+                            const std::string& without_value, const std::string& type,
+                            const std::string& help) {
+  impl_->app
+      .add_option_function<std::string>(
+          name, [=, &to](const std::string& value) { to = value.empty() ? without_value : value; },
+          help)
+      ->type_name(type)
+      ->expected(0, 1)
+      ->take_last();
+}
+
 void Options::texts(const std::string& name, std::vector<std::string>& to, const std::string& type,
                     const std::string& help) {
   impl_->app

@@ -29,6 +29,9 @@ class Options {
             const std::string& help);
   void text(const std::string& name, std::optional<std::string>& to, const std::string& type,
             const std::string& help);
+  /// The value may be left out, and is then `without_value`.
+  void optional_text(const std::string& name, std::string& to, const std::string& without_value,
+                     const std::string& type, const std::string& help);
   /// May be given several times.
   void texts(const std::string& name, std::vector<std::string>& to, const std::string& type,
              const std::string& help);

@@ -7,6 +7,7 @@
 #include "espalier/runtime/array_view.h"
 #include "espalier/schedule/lower.h"
 #include "espalier/search/sketch_space.h"
+#include "espalier/support/hash.h"
 #include "espalier/support/json.h"
 #include "espalier/support/number.h"
 #include "schedule_options.h"
@@ -180,6 +181,7 @@ class ExplainVerb final : public Verb {
                                       {"target", to_string(task.target)},
                                       {"threads", task.threads},
                                       {"flops", task.dag.flops()},
+                                      {"hash", hash_to_hex(task.dag.hash())},
                                       {"dag", to_string(task.dag)},
                                       {"tensors", tensors_as_json(task.dag, list_inputs(task.dag))},
                                       {"lookup", chosen.lookup},

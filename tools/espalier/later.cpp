@@ -23,12 +23,6 @@ class LaterVerb final : public Verb {
 
 }  // namespace
 
-std::unique_ptr<Verb> make_bench_verb() {
-  return std::make_unique<LaterVerb>(
-      "bench", "(not in this version) time a suite against other libraries",
-      "bin/bench/compare of the build compares one workload with oneDNN and OpenBLAS");
-}
-
 std::unique_ptr<Verb> make_transfer_verb() {
   return std::make_unique<LaterVerb>("transfer",
                                      "(not in this version) carry records over to another workload",

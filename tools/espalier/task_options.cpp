@@ -83,21 +83,21 @@ Result<Task> TaskOptions::make_task() const {
   ESP_TRY(task.target, make_target());
   task.threads = threads();
 
+  ESP_TRY(task.dag, dag_of_option(workload_));
+  if (const auto spec = parse_workload(workload_); spec.ok()) task.workload = to_string(*spec);
+  return task;
+}
+
+Result<ComputeDag> dag_of_option(const std::string& workload) {
   // As load_workload sees it: what starts with an operator's name is a spec.
-  const Result<Workload> spec = parse_workload(workload_);
-  const PathKind path = spec.ok() ? PathKind::Nothing : kind_of(workload_);
+  const PathKind path = parse_workload(workload).ok() ? PathKind::Nothing : kind_of(workload);
   if (path == PathKind::Other) {
     return usage_error("--workload: expected op:key=value,... or a file with the text of a DAG; '",
-                       workload_, "' is a folder, device or pipe");
+                       workload, "' is a folder, device or pipe");
   }
-  auto dag = load_workload(workload_);
-  if (!dag.ok()) {
-    if (path == PathKind::File) return std::move(dag).error();
-    return usage_error(std::move(dag).error());
-  }
-  task.dag = *std::move(dag);
-  if (spec.ok()) task.workload = to_string(*spec);
-  return task;
+  auto dag = load_workload(workload);
+  if (!dag.ok() && path != PathKind::File) return usage_error(std::move(dag).error());
+  return dag;
 }
 
 Result<Task> task_of_workload(const std::string& workload, const Target& target, int threads) {

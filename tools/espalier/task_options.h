@@ -26,6 +26,10 @@ class TaskOptions {
   std::optional<int64_t> threads_;
 };
 
+/// The DAG of what follows --workload: a spec, or a file with its text. Never waits for a device or
+/// pipe. Errors of a file's content are not wrong usage.
+Result<ComputeDag> dag_of_option(const std::string& workload);
+
 /// The threads that --threads stands for when it is left out.
 int default_threads();
 

@@ -1,5 +1,4 @@
-// Our own kernels as contestants: the best of the records, the default schedule, the naive nest, or
-// a trace.
+// Our own kernels as contestants: the best of the records, the default schedule, or a trace.
 #include <cstdlib>
 #include <memory>
 
@@ -14,7 +13,7 @@ namespace espalier::bench {
 namespace {
 
 struct Schedule {
-  std::string kind = "best", records, trace;
+  std::string kind = "default", records, trace;
 };
 
 struct Chosen {
@@ -35,11 +34,10 @@ Result<Chosen> choose(const Schedule& schedule, const Task& task) {
   if (schedule.kind == "default") {
     return replayed(task, default_candidate(task).trace(), "default");
   }
-  if (schedule.kind == "naive") return replayed(task, naive_candidate(task).trace(), "naive");
   if (schedule.kind == "trace") {
     ESP_TRY(const std::string text, read_file(schedule.trace, 1 << 20));
     ESP_TRY(const Trace trace, parse_trace(text, task));
-    return replayed(task, trace, schedule.trace);
+    return replayed(task, trace, "trace");
   }
   ESP_TRY(const Database database, Database::open(schedule.records));
   ESP_TRY(Lookup found, look_up(database, task, default_candidate));
@@ -80,11 +78,14 @@ int main(int argc, char** argv) {
   using namespace espalier;
   bench::Schedule schedule;
   return bench::run_contestant(
-      argc, argv, [&](const bench::Contest& contest) { return enter(schedule, contest); },
-      [&](cli::Options& options) {
-        options.choice("--schedule", schedule.kind, {"best", "default", "naive", "trace"},
-                       "which schedule");
-        options.text("--records", schedule.records, "FILE", "best: where the records are");
-        options.text("--trace", schedule.trace, "FILE", "trace: where the steps are");
-      });
+      argc, argv,
+      {.name = "espalier",
+       .enter = [&](const bench::Contest& contest) { return enter(schedule, contest); },
+       .declare =
+           [&](cli::Options& options) {
+             options.choice("--schedule", schedule.kind, {"best", "default", "trace"},
+                            "which schedule");
+             options.text("--records", schedule.records, "FILE", "best: where the records are");
+             options.text("--trace", schedule.trace, "FILE", "trace: where the steps are");
+           }});
 }

@@ -1,4 +1,4 @@
-#include "contest/statistics.h"
+#include "conductor/statistics.h"
 
 #include <algorithm>
 #include <cmath>
