@@ -91,7 +91,7 @@ class Bench(CliTest):
         suite = self.write("suite.txt", f"# two\n{SMALL}\nno_such_operator:n=1\nmatmul:m=4\n")
         summary = self.bench_json("--suite", suite, "--peers", "none")["summary"]
         self.assertEqual(summary["suite"], "suite")
-        self.assertEqual((summary["rows_not_done"], summary["rows_without_peer"]), (2, 1))
+        self.assertEqual((summary["rows_not_done"], summary["rows_without_peer"]), (2, 3))
         done, unknown, incomplete = summary["rows"]
         self.assertEqual((done["peers"], done["ratio"]), ({}, None))
         self.assertEqual((unknown["us"], unknown["peers"], unknown["ratio"]), (None, {}, None))

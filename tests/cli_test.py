@@ -36,7 +36,7 @@ BAD = [
     (["run", "--workload", SMALL, "--target", "z80"], (2,), ["z80"]),
     (["run", "--workload", SMALL, "--target", "x86_64 bits=-3"], (2,), ["--target"]),
     (["explain", "--workload", SMALL, "--show", "secrets"], (2,), ["--show", "'secrets'", "nest"]),
-    (["bench", "--suite", "core"], (2,), ["bench", "not in this version"]),
+    (["bench"], (2,), ["--suite", "--workload"]),
     (["transfer", "--from", "x", "--workload", SMALL], (2,), ["transfer", "not in this version"]),
     (["compile", "--workload", SMALL, "--emit", "elf"], (2,), ["--emit", "'elf'", "object"]),
     (["compile", "--workload", SMALL, "--symbol", "a b"], (2,), ["--symbol", "'a b'"]),

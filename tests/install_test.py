@@ -41,7 +41,14 @@ class Install(unittest.TestCase):
         self.run_command("cmake", "--build", build)
         self.assertIn("largest difference", self.run_command(build / "schedule_by_hand"))
         self.assertIn("adds up to 1.0", self.run_command(build / "tune_and_run"))
-        self.assertIn("LLVM", self.run_command(prefix / "bin" / "espalier", "--version"))
+        tool = prefix / "bin" / "espalier"
+        self.assertIn("LLVM", self.run_command(tool, "--version"))
+        # Suites, hand-written traces and contestants are found beside it.
+        self.assertIn("ansor, core, odd, ops", self.run_command(tool, "bench", "--help").replace("\n", " "))
+        if (prefix / "libexec" / "espalier" / "bench-espalier").exists():
+            table = self.run_command(tool, "bench", "--workload", "softmax:rows=1536,cols=128", "--rounds", "1", "--threads",
+                                     "1", "--batch-ms", "0.1", "--peers", "none")
+            self.assertIn("trace us", table)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@
 #include "contest/traffic.h"
 #include "espalier/ir/ops/workload.h"
 #include "espalier/support/number.h"
-#include "espalier/support/rng.h"
 
 namespace espalier::bench {
 namespace {
@@ -107,14 +106,13 @@ Result<void> Race::run_rounds(Row& row, std::vector<Runner>& runners) {
   ESP_TRY(const CopyProbe copy, CopyProbe::make(std::max(row.bytes, 1.0), options_.threads));
   ESP_TRY(const CopyProbe stream,
           CopyProbe::make(CopyProbe::beyond_caches(options_.target), options_.threads));
-  Rng rng(options_.seed);
   std::vector<size_t> order(runners.size());
   std::iota(order.begin(), order.end(), size_t{0});
   for (int64_t round = 0; round < options_.rounds; ++round) {
     row.peak_gflops.push_back(peak_gflops(options_.target, options_.threads));
     row.copy_us.push_back(copy.copy_us(kProbeMs));
     row.stream_gbps.push_back(stream.bytes() / stream.copy_us(kProbeMs) / 1e3);
-    rng.shuffle(order);
+    rng_.shuffle(order);
     for (size_t i : order) {
       Runner& runner = runners[i];
       if (row.absent.contains(runner.name)) continue;

@@ -10,6 +10,7 @@
 #include "conductor/contestant_process.h"
 #include "conductor/folders.h"
 #include "espalier/support/json.h"
+#include "espalier/support/rng.h"
 #include "espalier/support/target.h"
 
 namespace espalier::bench {
@@ -54,7 +55,7 @@ struct Row {
 class Race {
  public:
   Race(const RaceOptions& options, const std::atomic<bool>& interrupt)
-      : options_(options), interrupt_(interrupt) {}
+      : options_(options), interrupt_(interrupt), rng_(options.seed) {}
 
   /// A workload that cannot be done (no such operator, no code for it) is a row that says so, and
   /// a peer that cannot do it, is wrong or breaks down is absent from the row. Errors: Interrupted,
@@ -74,6 +75,7 @@ class Race {
 
   RaceOptions options_;
   const std::atomic<bool>& interrupt_;
+  Rng rng_;  // of the order
 };
 
 /// What libraries read from the environment: as many threads as we have, the widest vectors of the

@@ -104,15 +104,14 @@ struct Totals {
 Totals totals_of(const std::vector<Row>& rows) {
   Totals totals;
   for (const Row& row : rows) {
+    if (row.ratios.empty()) ++totals.without_peer;  // for whatever reason
     if (!is_done(row)) {
       ++totals.not_done;
       continue;
     }
     totals.peaks.insert(totals.peaks.end(), row.peak_gflops.begin(), row.peak_gflops.end());
     totals.streams.insert(totals.streams.end(), row.stream_gbps.begin(), row.stream_gbps.end());
-    if (row.ratios.empty()) {
-      ++totals.without_peer;
-    } else {
+    if (!row.ratios.empty()) {
       const double ratio = median(row.ratios);
       totals.least = totals.ratios.empty() ? ratio : std::min(totals.least, ratio);
       totals.ratios.push_back(row.ratios);

@@ -9,19 +9,18 @@ namespace espalier::bench {
 
 Result<Json> Rounds::run() const {
   benchmark::ClearRegisteredBenchmarks();
-  benchmark::internal::Benchmark* registered =
-      benchmark::RegisterBenchmark(name_.c_str(), [this](benchmark::State& state) {
-        for ([[maybe_unused]] auto _ : state) call_();
-        if (flops_ > 0) {
-          state.counters["flops"] =
-              benchmark::Counter(flops_, benchmark::Counter::kIsIterationInvariantRate);
-        }
-        if (bytes_ > 0) {
-          state.counters["bytes"] =
-              benchmark::Counter(bytes_, benchmark::Counter::kIsIterationInvariantRate);
-        }
-        state.SetLabel(label_);
-      });
+  auto* registered = benchmark::RegisterBenchmark(name_.c_str(), [this](benchmark::State& state) {
+    for ([[maybe_unused]] auto _ : state) call_();
+    if (flops_ > 0) {
+      state.counters["flops"] =
+          benchmark::Counter(flops_, benchmark::Counter::kIsIterationInvariantRate);
+    }
+    if (bytes_ > 0) {
+      state.counters["bytes"] =
+          benchmark::Counter(bytes_, benchmark::Counter::kIsIterationInvariantRate);
+    }
+    state.SetLabel(label_);
+  });
   registered->UseRealTime()->Unit(benchmark::kMicrosecond);
   if (iterations_ > 0) {
     registered->Iterations(iterations_);

@@ -121,6 +121,31 @@ Result<std::function<void()>> layer_norm(const Contest& contest) {
   };
 }
 
+Result<std::function<void()>> rms_norm(const Contest& contest) {
+  const int64_t rows = contest.array("X").shape[0], cols = contest.array("X").shape[1];
+  float *from = floats(contest.array("X")), *to = floats(contest.array("Y"));
+  float* gain = floats(contest.array("gain"));
+  return [=] {
+    const Eigen::Map<const Eigen::ArrayXf> g(gain, cols);
+    for (int64_t i = 0; i < rows; ++i) {
+      const Eigen::Map<const Eigen::ArrayXf> x(from + i * cols, cols);
+      Eigen::Map<Eigen::ArrayXf> y(to + i * cols, cols);
+      y = x * (1 / std::sqrt(x.square().mean() + 1e-5f)) * g;
+    }
+  };
+}
+
+Result<std::function<void()>> norm2(const Contest& contest) {
+  const ArrayView &x = contest.array("X"), &y = contest.array("Y");
+  const int64_t batch = y.elements(), size = x.elements() / batch;
+  float *from = floats(x), *to = floats(y);
+  return [=] {
+    for (int64_t i = 0; i < batch; ++i) {
+      to[i] = Eigen::Map<const Eigen::VectorXf>(from + i * size, size).norm();
+    }
+  };
+}
+
 Result<std::function<void()>> transpose(const Contest& contest) {
   const std::vector<int64_t>& shape = contest.array("X").shape;
   if (contest.keys().list("perm") != std::vector<int64_t>{1, 0}) {
@@ -181,6 +206,7 @@ using Way = Result<std::function<void()>> (*)(const Contest&);
 constexpr std::pair<std::string_view, Way> kWays[] = {
     {"matmul", matmul},       {"batch_matmul", matmul},
     {"softmax", softmax},     {"layer_norm", layer_norm},
+    {"rms_norm", rms_norm},   {"norm2", norm2},
     {"transpose", transpose}, {"elementwise", elementwise},
     {"reduce", reduce},       {"global_avg_pool2d", global_avg_pool},
 };

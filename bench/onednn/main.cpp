@@ -21,6 +21,8 @@ constexpr std::pair<std::string_view, Way> kWays[] = {
     {"softmax", enter_softmax},
     {"layer_norm", enter_layer_norm},
     {"reduce", enter_reduce},
+    {"norm2", enter_norm2},
+    {"attention_scores", enter_attention_scores},
     {"elementwise", enter_elementwise},
     {"transpose", enter_transpose},
 };

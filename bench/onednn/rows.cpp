@@ -88,27 +88,14 @@ Result<Entry> enter_layer_norm(const Contest& contest) {
       });
 }
 
-Result<Entry> enter_reduce(const Contest& contest) {
-  using dnnl::algorithm;
+// `reduced` is X's shape with 1 for the axes that the result does not have.
+static Result<Entry> enter_reduction(const Contest& contest, dnnl::algorithm kind, float power,
+                                     const memory::dims& reduced) {
   const auto library = std::make_shared<Library>();
-  const std::string& op = contest.keys().word("op");
-  const algorithm kind = op == "sum"    ? algorithm::reduction_sum
-                         : op == "mean" ? algorithm::reduction_mean
-                         : op == "prod" ? algorithm::reduction_mul
-                         : op == "max"  ? algorithm::reduction_max
-                                        : algorithm::reduction_min;
-  if (op == "argmax" || op == "argmin") {
-    return make_error(ErrorCode::Unsupported, "oneDNN has no ", op);
-  }
   const ArrayView &x = contest.array("X"), &y = contest.array("Y");
-  const std::vector<int64_t>& axes = contest.keys().list("axes");
-  memory::dims reduced = x.shape;
   size_t last_kept = 0;
   for (size_t d = 0; d < reduced.size(); ++d) {
-    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end())
-      reduced[d] = 1;
-    else
-      last_kept = d;
+    if (reduced[d] != 1) last_kept = d;
   }
   const memory::desc x_desc = dense(x.shape), y_desc = dense(reduced);
   ESP_TRY(const std::vector<Post> posts,
@@ -118,13 +105,34 @@ Result<Entry> enter_reduce(const Contest& contest) {
   return entry_with<dnnl::reduction>(
       library, posts, to,
       [&](const dnnl::primitive_attr& attributes) {
-        return dnnl::reduction::primitive_desc({kind, x_desc, y_desc, 0, 0}, attributes,
+        return dnnl::reduction::primitive_desc({kind, x_desc, y_desc, power, 0}, attributes,
                                                library->engine);
       },
       [&](const auto&, Arguments& arguments) {
         arguments.emplace(DNNL_ARG_SRC, library->of(x_desc, x));
         arguments.emplace(DNNL_ARG_DST, to);
       });
+}
+
+Result<Entry> enter_reduce(const Contest& contest) {
+  using dnnl::algorithm;
+  const std::string& op = contest.keys().word("op");
+  const algorithm kind = op == "sum"    ? algorithm::reduction_sum
+                         : op == "mean" ? algorithm::reduction_mean
+                         : op == "prod" ? algorithm::reduction_mul
+                         : op == "max"  ? algorithm::reduction_max
+                                        : algorithm::reduction_min;
+  if (op == "argmax" || op == "argmin") {
+    return make_error(ErrorCode::Unsupported, "oneDNN has no ", op);
+  }
+  memory::dims reduced = contest.array("X").shape;
+  for (int64_t axis : contest.keys().list("axes")) reduced[static_cast<size_t>(axis)] = 1;
+  return enter_reduction(contest, kind, 0, reduced);
+}
+
+Result<Entry> enter_norm2(const Contest& contest) {
+  return enter_reduction(contest, dnnl::algorithm::reduction_norm_lp_sum, 2,
+                         {contest.array("X").shape[0], 1, 1});
 }
 
 }  // namespace espalier::bench

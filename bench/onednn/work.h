@@ -111,6 +111,8 @@ Result<Entry> enter_pool(const Contest& contest);
 Result<Entry> enter_softmax(const Contest& contest);
 Result<Entry> enter_layer_norm(const Contest& contest);
 Result<Entry> enter_reduce(const Contest& contest);
+Result<Entry> enter_norm2(const Contest& contest);
+Result<Entry> enter_attention_scores(const Contest& contest);
 Result<Entry> enter_elementwise(const Contest& contest);
 Result<Entry> enter_transpose(const Contest& contest);
 

@@ -1,5 +1,9 @@
 // espalier bench: a suite of workloads beside other libraries.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 
 #include "command_line/interrupt.h"
 #include "conductor/report.h"
@@ -48,6 +52,7 @@ class BenchVerb final : public Verb {
     ESP_TRY(report.options, race_options(console));
     ESP_TRY(const Suite suite, lines());
     report.suite = suite.name;
+    ESP_TRY_VOID(check_json());
 
     bench::Race race(report.options, interrupt);
     for (const Suite::Line& line : suite.lines) {
@@ -143,6 +148,17 @@ class BenchVerb final : public Verb {
       return undone;
     }
     return race.run(workload);
+  }
+
+  // A file that cannot be written is no reason to measure first.
+  Result<void> check_json() const {
+    if (json_.empty() || json_ == "-") return {};
+    const std::filesystem::path path = json_;
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return system_error(EISDIR, "write", json_);
+    if (access(folder.c_str(), W_OK) != 0) return system_error(errno, "write", json_);
+    return {};
   }
 
   Result<void> deliver(const Report& report, Console& console) const {
