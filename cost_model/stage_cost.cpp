@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "espalier/ir/mutate.h"
+
 namespace espalier {
 namespace {
 
@@ -15,6 +17,8 @@ constexpr double kFunctionCost = 18;    // plain operations of exp, log, ...
 constexpr double kDivisionCycles = 5;   // of 256 bits
 constexpr double kIntegerDivision = 8;  // cycles a lane
 constexpr double kLoopEntry = 8;        // cycles: the exit is mispredicted, pipelines fill
+constexpr double kBranch = 0.5;         // cycles of a sum at a condition
+constexpr double kStreams = 16;         // rows that are fetched ahead side by side
 constexpr double kSpill = 8;            // cycles from the store of a register to its reload
 constexpr double kLoopStep = 2;         // cycles of an iteration of an outer loop
 constexpr double kPageLines = 64;       // of 4 KiB
@@ -140,6 +144,73 @@ class Coster {
     return c;
   }
 
+  // How many of the vectors that lie in rows of odd lengths straddle two lines.
+  Quantity split_lines(const StageAccess& a) const {
+    const std::vector<Quantity>& extents = shape_[static_cast<size_t>(a.buffer)].storage_extent;
+    if (extents.size() < 2) return 0;
+    const double vector_bytes = target_.vector_bits / 8.0;
+    const Quantity row = max(1, extents.back()) * static_cast<double>(a.element_bytes);
+    return if_le(remainder(row, vector_bytes), 0, 0, vector_bytes / target_.line_bytes);
+  }
+
+  static void split_condition(const Expr& e, std::vector<Expr>& parts) {
+    const auto* both = e.as<BinaryNode>();
+    if (both != nullptr && both->op == BinaryOp::And) {
+      split_condition(both->a, parts);
+      split_condition(both->b, parts);
+    } else {
+      parts.push_back(e);
+    }
+  }
+
+  // Copies of the body's terms that a condition tells apart while it runs. Conditions are settled
+  // beforehand where the axis that decides beside the terms' own stands still or lies in the body,
+  // and in the interior of a partitioned loop.
+  Quantity choices(const StageNest& nest, const std::vector<OwnLoop>& loops) const {
+    const Stage& stage = state_.stage(nest.stage);
+    const StageInfo& info = state_.dag().stage(stage.op);
+    const ReduceNode* reduce = info.reduce();
+    Quantity result = 1;
+    if (reduce == nullptr || !reduce->where) return result;
+    std::vector<Expr> parts;
+    split_condition(reduce->where, parts);
+    std::vector<bool> seen(loops.size(), false);
+    for (const Expr& part : parts) {
+      Quantity outer = 1;
+      bool partitioned = false;
+      for (size_t x = 0; x < info.axes.size(); ++x) {
+        if (!uses_var(part, info.axes[x].var)) continue;
+        for (size_t p = 0; p < nest.path.size(); ++p) {
+          const Stage& of = state_.stage(nest.path[p].stage);
+          if (!comes_from(of, nest.path[p].loop, static_cast<LoopId>(x))) continue;
+          partitioned = partitioned || of.loops[static_cast<size_t>(nest.path[p].loop)].partition;
+          const Quantity& extent = nest.path[p].extent;
+          outer *= p < nest.own_from ? extent : extent / loops[p - nest.own_from].in_body();
+        }
+      }
+      if (partitioned) continue;
+      for (size_t a = 0; a < info.reduce_axes.size(); ++a) {
+        if (!uses_var(part, info.reduce_axes[a].var)) continue;
+        const LoopId axis = static_cast<LoopId>(info.axes.size() + a);
+        for (size_t i = 0; i < loops.size(); ++i) {
+          if (seen[i] || !comes_from(stage, stage.order[i], axis)) continue;
+          seen[i] = true;
+          result *= if_le(outer, 1, 1, loops[i].in_body());
+        }
+      }
+    }
+    return result;
+  }
+  static bool comes_from(const Stage& stage, LoopId l, LoopId axis) {
+    if (l == axis) return true;
+    const int16_t origin = stage.loops[static_cast<size_t>(l)].origin;
+    if (origin < 0) return false;
+    const Relation& r = stage.relations[static_cast<size_t>(origin)];
+    if (!r.is_fuse) return comes_from(stage, r.whole, axis);
+    return std::any_of(r.parts.begin(), r.parts.end(),
+                       [&](LoopId part) { return comes_from(stage, part, axis); });
+  }
+
   void body(const StageNest& nest, const std::vector<OwnLoop>& loops, StageCost& c) {
     const Stage& stage = state_.stage(nest.stage);
     const DType dtype = buffer_type(state_, nest.stage);
@@ -209,6 +280,7 @@ class Coster {
       }
       const Quantity share = if_le(1, moves, 1, 1 / c.inner_trip);
       c.loaded += loads * share;
+      if (along_lanes) c.loaded += loads * share * split_lines(a) * if_le(apart, 1, 1, 0);
       c.gathered += single * share;
       hoisted += loads * (1 - moves);
       operands = first ? loads / c.terms * moves : min(operands, loads / c.terms * moves);
@@ -268,8 +340,11 @@ class Coster {
       c.chain *= min(1, sum / kWindow);
     }
     const Quantity ports = max(max(c.compute, c.loads), max(c.stores, c.issue));
-    // What is spilled waits for its own store, time and again.
-    c.body = max(ports, c.chain) + c.spilled * c.terms * kSpill;
+    // Terms that may be absent are told apart inside the body: the sums pass through branches.
+    const Quantity waits = if_le(choices(nest, loops), 1, 0, c.results * c.terms * kBranch) +
+                           c.spilled * c.terms * kSpill;
+    // (what is spilled waits for its own store, time and again)
+    c.body = max(ports, c.chain) + waits;
 
     // Bodies at the ends of axes are smaller, but not always faster.
     for (const OwnLoop& l : loops) {
@@ -277,7 +352,7 @@ class Coster {
       const Quantity full = floor(l.units / l.extent);
       const Quantity rest = l.units - full * l.extent;
       Quantity part = l.vector ? ceil_div(rest, lanes) / c.vectors : rest / l.extent;
-      part = if_le(rest, 0, 0, max(ports * part, c.chain) + c.spilled * c.terms * kSpill * part);
+      part = if_le(rest, 0, 0, max(ports * part, c.chain) + waits * part);
       const Quantity longer = (full * c.body + part) / max(1e-9, l.units / l.extent * c.body);
       c.tail *= 1 + l.straight * (longer - 1);
     }
@@ -384,7 +459,14 @@ class Coster {
           const Quantity again = nest.path[p].effective * lines;
           lines = again + fits * (min(again, s.lines[p]) - again);
         }
-        const Quantity sweep = s.written ? Quantity(kWrite) : Quantity(1);
+        Quantity streams = 0;  // of one run of the body
+        for (size_t i = 0; i < loops.size(); ++i) {
+          for (const Stream::Rows& r : s.rows[nest.own_from + i + 1]) {
+            streams = max(streams, loops[i].inner * r.count);
+          }
+        }
+        const Quantity late = 1 + clamp01((streams - kStreams) / (0.5 * kStreams));
+        const Quantity sweep = late * (s.written ? Quantity(kWrite) : Quantity(1));
         c.needed[level] += s.lines[0] * sweep;
         // Lines that a former call left behind need not come again.
         c.lines[level] += max(0, lines - s.lines[0] * cache.stays) * sweep;
