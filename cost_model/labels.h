@@ -9,7 +9,7 @@ namespace espalier {
 
 struct LabelOptions {
   double slowest = 64;        // a time of more than so many times the best counts as that
-  double least_weight = 0.1;  // of a row; the best has 1
+  double least_weight = 0.2;  // of a row; the best has 1
 };
 
 struct Labels {

@@ -17,7 +17,7 @@ TEST(Labels, AreLogsOfSpeedOverTheBestOfTheGroup) {
   EXPECT_FLOAT_EQ(l.labels[1], std::log(0.5F));
   EXPECT_EQ(l.labels[2], 0);
   EXPECT_FLOAT_EQ(l.labels[3], -std::log(64.0F));  // no slower than that counts
-  EXPECT_EQ(l.weights, (std::vector<float>{1, 0.5F, 1, 0.1F}));
+  EXPECT_EQ(l.weights, (std::vector<float>{1, 0.5F, 1, 0.2F}));
 }
 
 TEST(Labels, FailuresAreTheSlowestAndStillCount) {
@@ -26,7 +26,7 @@ TEST(Labels, FailuresAreTheSlowestAndStillCount) {
   const Labels l = make_labels(groups, times, {});
   for (size_t i : {0U, 2U, 3U, 4U}) {
     EXPECT_FLOAT_EQ(l.labels[i], -std::log(64.0F));
-    EXPECT_EQ(l.weights[i], 0.1F);
+    EXPECT_EQ(l.weights[i], 0.2F);
   }
 }
 
