@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "espalier/ir/ops/workload.h"
 #include "espalier/runtime/inputs.h"
@@ -19,7 +22,7 @@ namespace {
 
 const std::string kSource = ESPALIER_SOURCE_DIR;
 
-// Its first line is `# workload SPEC`; the rest are steps.
+// Its first line is `# workload SPEC`, the second `# bits N`; the rest are steps.
 class HandTrace : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -27,9 +30,12 @@ class HandTrace : public ::testing::TestWithParam<std::string> {
     const std::string start = "# workload ";
     ASSERT_TRUE(text_.starts_with(start));
     const std::string workload = text_.substr(start.size(), text_.find('\n') - start.size());
-    task_ = {load_workload(workload).value(), host_target(), 1, workload};
-    // The tiles were chosen for 32 registers; where there are 16, say so of the same nest.
-    if (task_.target.vector_registers < 32) GTEST_SKIP() << "written for AVX-512";
+    const bool wide = text_.find("\n# bits 512\n") != std::string::npos;
+    ASSERT_NE(wide, text_.find("\n# bits 256\n") != std::string::npos);
+    const Target host = host_target();
+    if (host.vector_bits < (wide ? 512 : 256)) GTEST_SKIP() << "no such vectors here";
+    const Target target = wide ? host : parse_target("avx2").value();
+    task_ = {load_workload(workload).value(), target, 1, workload};
   }
   State state() const {
     const Trace trace = parse_trace(text_, task_).value();
@@ -42,9 +48,12 @@ class HandTrace : public ::testing::TestWithParam<std::string> {
   Task task_;
 };
 
+class KeptNest : public HandTrace {};
+
 // With ESPALIER_UPDATE_GOLDENS set the goldens are written anew.
-TEST_P(HandTrace, PrintsTheNestThatIsKept) {
-  const std::string name = GetParam().substr(GetParam().find('/') + 1);
+TEST_P(KeptNest, IsPrinted) {
+  const size_t slash = GetParam().find('/') + 1;
+  const std::string name = GetParam().substr(slash, GetParam().find('.') - slash);
   const std::string path = kSource + "/tests/goldens/" + name + ".nest";
   const std::string nest = print_nest(state());
   if (std::getenv("ESPALIER_UPDATE_GOLDENS") != nullptr) ASSERT_TRUE(write_file(path, nest).ok());
@@ -70,11 +79,30 @@ TEST_P(HandTrace, ComputesItsDefinition) {
   EXPECT_TRUE(result.ok) << result.message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, HandTrace,
-                         ::testing::Values("matmul/gemm", "conv2d/conv3x3", "softmax/softmax"),
-                         [](const auto& info) {
-                           return info.param.substr(info.param.find('/') + 1);
-                         });
+std::vector<std::string> all_traces() {
+  std::vector<std::string> names;
+  const std::filesystem::path folder = kSource + "/bench/traces";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".trace") continue;
+    names.push_back(std::filesystem::relative(entry.path(), folder).replace_extension().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, HandTrace, ::testing::ValuesIn(all_traces()), test_name);
+INSTANTIATE_TEST_SUITE_P(Traces, KeptNest,
+                         ::testing::Values("matmul/packed_blocks.512", "conv2d/window_3x3.512",
+                                           "softmax/one_pass.512"),
+                         test_name);
 
 }  // namespace
 }  // namespace espalier

@@ -17,7 +17,8 @@ std::string workload_of_trace(std::string_view text) {
   return workload.ok() ? to_string(*workload) : "";
 }
 
-std::string find_hand_trace(const std::string& workload, const std::string& folder) {
+std::string find_hand_trace(const std::string& workload, int vector_bits,
+                            const std::string& folder) {
   const Result<Workload> wanted = parse_workload(workload);
   if (!wanted.ok()) return {};
   std::vector<std::string> paths;
@@ -26,9 +27,11 @@ std::string find_hand_trace(const std::string& workload, const std::string& fold
     if (entry.path().extension() == ".trace") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
+  const std::string bits = "\n# bits " + std::to_string(vector_bits) + "\n";
   for (const std::string& path : paths) {
     const Result<std::string> text = read_file(path, 1 << 20);
-    if (text.ok() && workload_of_trace(*text) == to_string(*wanted)) return path;
+    if (!text.ok() || text->find(bits) == std::string::npos) continue;
+    if (workload_of_trace(*text) == to_string(*wanted)) return path;
   }
   return {};
 }

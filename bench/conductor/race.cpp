@@ -91,7 +91,8 @@ Result<void> Race::start_all(Row& row, std::vector<Runner>& runners) {
   if (row.lookup != "default") {
     ESP_TRY_VOID(start(kDefault, ours, row, runners, {"--schedule", "default"}));
   }
-  const std::string trace = find_hand_trace(row.workload, options_.folders.traces);
+  const std::string trace =
+      find_hand_trace(row.workload, options_.target.vector_bits, options_.folders.traces);
   if (!trace.empty()) {
     ESP_TRY_VOID(start(kTrace, ours, row, runners, {"--schedule", "trace", "--trace", trace}));
   }

@@ -54,11 +54,13 @@ TEST(Suite, OpsHasEveryOperator) {
   }
 }
 
-TEST(HandTraces, AreFoundByWorkload) {
+TEST(HandTraces, AreFoundByWorkloadAndVectors) {
   const std::string traces = kSource + "/bench/traces";
-  EXPECT_NE(find_hand_trace("matmul:k=512,m=512,n=512", traces), "");
-  EXPECT_EQ(find_hand_trace("matmul:m=512,n=512,k=511", traces), "");
-  EXPECT_EQ(find_hand_trace("no such workload", traces), "");
+  EXPECT_NE(find_hand_trace("matmul:k=512,m=512,n=512", 512, traces), "");
+  EXPECT_NE(find_hand_trace("matmul:k=512,m=512,n=512", 512, traces),
+            find_hand_trace("matmul:k=512,m=512,n=512", 256, traces));
+  EXPECT_EQ(find_hand_trace("matmul:m=512,n=512,k=511", 512, traces), "");
+  EXPECT_EQ(find_hand_trace("no such workload", 512, traces), "");
 }
 
 }  // namespace
