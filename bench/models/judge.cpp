@@ -1,10 +1,11 @@
 // judge: how well cost models that have measured nothing order recorded candidates.
 //
-//   judge [--model analyzer] [--device TEXT] [--each] records.jsonl ...
+//   judge [--model analyzer|pruner|random|recorded] [--device TEXT] [--each] records.jsonl ...
 //
 // For each task: Spearman's rank correlation, the share of pairs in the right order, and the best
 // of what is drafted over the best of all when 1% and 5% are drafted, beside the same of a random
-// draft. Deterministic: without --device, data sheets say what the machine can do.
+// draft. Deterministic: without --device, data sheets say what the machine can do; a quantity that
+// is made huge (or tiny) there takes its term out of the analyzer.
 #include <cstdio>
 #include <iostream>
 
@@ -14,6 +15,7 @@
 #include "espalier/support/number.h"
 #include "models/pool/metrics.h"
 #include "models/pool/pool.h"
+#include "models/pool/pruner_formulas.h"
 
 namespace espalier::bench {
 namespace {
@@ -35,6 +37,7 @@ std::unique_ptr<CostModel> make_model(const Arguments& arguments, const Pool& po
                                       const DeviceModel& device) {
   if (arguments.model == "random") return make_random_model(0);
   if (arguments.model == "analyzer") return make_analyzer(device);
+  if (arguments.model == "pruner") return make_pruner_formulas(device);
   auto oracle = make_recorded_model();
   std::vector<MeasuredRow> rows;
   for (size_t i = 0; i < pool.candidates.size(); ++i) {
@@ -87,7 +90,7 @@ int main(int argc, char** argv) {
   using namespace espalier;
   bench::Arguments arguments;
   cli::Options options("judge", "how well a cost model orders measured candidates");
-  options.choice("--model", arguments.model, {"analyzer", "random", "recorded"},
+  options.choice("--model", arguments.model, {"analyzer", "pruner", "random", "recorded"},
                  "which model (analyzer)");
   options.text("--device", arguments.device, "TEXT",
                "what the machine can do, as espalier prints it (default: data sheets)");
