@@ -206,7 +206,7 @@ void CandidateRunner::time(const Kernel& kernel, double best_us, double deadline
   const int repeats = std::max(options_.repeats, 1);
   for (int i = 0; i < std::max(repeats, options_.leader_repeats); ++i) {
     if (i > 0 && now_us() > deadline_us) break;
-    if (i >= repeats && (best_us <= 0 || robust_centre(result.times_us) >= best_us)) break;
+    if (i >= repeats && best_us > 0 && robust_centre(result.times_us) >= best_us) break;
     result.times_us.push_back(timer.batch());
     if (i == 0 && best_us > 0 && options_.repeats > 1 &&
         result.times_us[0] > options_.abandon_ratio * best_us) {

@@ -37,7 +37,8 @@ struct MeasureResult {
 
 struct MeasureOptions {
   int repeats = 3;  // batches timed, each of at least `min_batch_ms`
-  // Batches of a candidate that would be the best so far: luck should not make it so.
+  // Batches of a candidate that would be the best so far, or is the first: luck should not make it
+  // so.
   int leader_repeats = 7;
   double min_batch_ms = 5;
   double timeout_s = 10;                    // for compiling and for running one candidate, each

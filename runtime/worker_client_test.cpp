@@ -85,6 +85,7 @@ Reference naive_reference(const Task& task, const std::vector<Array>& arguments)
 MeasureOptions quick_options(std::vector<std::string> faults = {}) {
   MeasureOptions options;
   options.repeats = 2;
+  options.leader_repeats = 2;
   options.min_batch_ms = 0.02;
   options.timeout_s = 60;
   options.worker = fault_worker();
@@ -199,8 +200,11 @@ TEST(WorkerMeasurer, WhatWouldBeTheBestIsTimedMoreOften) {
   options.leader_repeats = 6;
   const auto measurer = make_measurer(task, options);
   EXPECT_EQ(measurer->measure(candidates(task, 1), 1e9)[0].times_us.size(), 6u);
-  // There is nothing to be better than.
-  EXPECT_EQ(measurer->measure(candidates(task, 1), 0)[0].times_us.size(), 2u);
+  EXPECT_EQ(measurer->measure(candidates(task, 1), 0)[0].times_us.size(), 6u);
+  // Not faster, nor so slow that it is abandoned.
+  options.abandon_ratio = 1e9;
+  EXPECT_EQ(make_measurer(task, options)->measure(candidates(task, 1), 1e-3)[0].times_us.size(),
+            2u);
 }
 
 TEST(WorkerMeasurer, CachesCanBeFlushed) {

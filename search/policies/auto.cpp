@@ -10,7 +10,7 @@ namespace espalier {
 namespace {
 
 // Of a batch, what descent proposes while the verifier expects gains, and when it does not.
-constexpr double kDescentShare = 0.25, kFinishingShare = 0.75;
+constexpr double kDescentShare = 0.125, kFinishingShare = 0.5;
 // Smaller gains are noise.
 constexpr double kNoise = 0.005;
 // The search ends when so many trials, or this share of all so far, brought no gain.

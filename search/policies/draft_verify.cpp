@@ -10,13 +10,13 @@ namespace espalier {
 namespace {
 
 constexpr size_t kParents = 24;   // the fastest measured ones
-constexpr int kDraws = 48;        // fresh random candidates a round
+constexpr int kDraws = 24;        // fresh random candidates a round
 constexpr size_t kDrafted = 96;   // kept by the draft
 constexpr size_t kOutside = 32;   // of the rest, which the verifier sees as well
 constexpr size_t kNear = 64;      // neighbours of the fastest
 constexpr size_t kLeftOver = 96;  // carried from round to round
 constexpr EvolutionSettings kDraftEvolution{.population = 192, .generations = 2, .children = 160};
-constexpr EvolutionSettings kVerifyEvolution{.population = 48, .generations = 1, .children = 48};
+constexpr EvolutionSettings kVerifyEvolution{.population = 48, .generations = 3, .children = 48};
 
 void drop_proposed(const History& history, std::vector<Individual>* all) {
   std::erase_if(*all, [&](const Individual& i) { return history.proposed(i.hash); });
@@ -47,7 +47,7 @@ std::vector<Individual> DraftVerify::gather(const SearchContext& context) {
   std::unordered_set<uint64_t> taken;
   for (const Individual& i : pool) taken.insert(i.hash);
   const auto bias = [](uint64_t i) {
-    constexpr Sampler::Bias kBiases[] = {{0.7, 0.7}, {0.5, 0.3}, {0.9, 0.5}, {0.2, 0.2}};
+    constexpr Sampler::Bias kBiases[] = {{0.7, 0.7}, {0.5, 0.3}, {0.9, 0.5}, {0.0, 0.0}};
     return kBiases[i % std::size(kBiases)];
   };
   for (Proposal& p : founders_.draw(context, kDraws, bias, &taken)) {
