@@ -105,6 +105,9 @@ Result<void> NetworkTuner::make_runs() {
       };
     }
     const Task& task = network_.tasks[i].task;
+    if (options_.parts) {
+      ESP_TRY(o.parts, with_task(options_.parts(task), i));
+    }
     ESP_TRY(auto run, with_task(TuningRun::make(task, o, pool_.add(task)), i));
     runs_.push_back(std::move(run));
   }

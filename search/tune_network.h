@@ -13,6 +13,8 @@ struct NetworkOptions {
   double seconds = 0;         // of wall time, all included; 0: no limit
   int round = 16;             // candidates that a task gets at once
   size_t alive = 6;           // measurers kept at once
+  // The parts of a task's policy, in place of each.parts: models are not shared between tasks.
+  std::function<Result<PolicyParts>(const Task&)> parts;
   // After each candidate; `trial` and `trials` are those of all tasks.
   std::function<void(size_t task, const TuneProgress&)> progress;
 };

@@ -90,6 +90,18 @@ class Tune(CliTest):
                 self.assertEqual(result["policy"], policy)
                 self.assertTrue(result["verified"])
 
+    def test_what_a_model_has_learnt_can_be_kept(self):
+        model = self.path("model")
+        self.good(*self.tune_args("--save-model", model, trials=24))
+        with open(model, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["model"], "learned")
+        self.good(*self.tune_args("--model", model, trials=6))
+        propose = ["tune", "--workload", WORKLOAD, "--threads", "1", "--propose", "30"]
+        self.assertNotEqual(self.good(*propose), self.good(*propose, "--model", model))
+        with open(model, "w", encoding="utf-8") as file:
+            file.write("{}")
+        self.assert_fails(self.run_tool(*self.tune_args("--model", model)), (1,), model)
+
     def test_two_threads_run(self):
         result = json.loads(self.good(*self.tune_args(trials=6, threads=2)))
         self.assertEqual(result["threads"], 2)

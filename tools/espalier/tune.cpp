@@ -11,6 +11,7 @@
 #include "espalier/runtime/worker_client.h"
 #include "espalier/search/database.h"
 #include "espalier/search/default_schedule.h"
+#include "espalier/search/parts.h"
 #include "espalier/search/tune_network.h"
 #include "espalier/support/hash.h"
 #include "espalier/support/json.h"
@@ -95,6 +96,8 @@ class TuneVerb final : public Verb {
                     "print the first N candidates, measure none");
     options.integer("--search-threads", search_threads_, 1, 1024,
                     "threads of the search itself, which change nothing but its speed");
+    options.text("--model", model_, "FILE", "start from what a saved model has learnt");
+    options.text("--save-model", save_model_, "FILE", "what the model has learnt in the end");
     options.flag("--flush-cache", flush_cache_, "measure with cold caches");
     options.flag("--json", json_, "one JSON object on standard output");
     options.flag("--quiet", quiet_, "no progress on standard error");
@@ -128,8 +131,10 @@ class TuneVerb final : public Verb {
   }
 
   Result<ExitCode> print_proposals(const Task& task, Console& console) const {
+    TuneOptions options = tune_options();
+    ESP_TRY(options.parts, make_parts(task));
     ESP_TRY(const std::vector<Proposal> proposals,
-            propose(task, static_cast<int>(*propose_), tune_options()));
+            propose(task, static_cast<int>(*propose_), options));
     console.print(json_ ? as_json(proposals, task) : as_text(proposals, task));
     return kGood;
   }
@@ -155,10 +160,23 @@ class TuneVerb final : public Verb {
     return std::unique_ptr<Measurer>(std::move(measurer));
   }
 
+  // The models of a task, of which the one that learns starts from --model.
+  Result<PolicyParts> make_parts(const Task& task) const {
+    if (!model_ && !save_model_) return PolicyParts();
+    PolicyParts parts = complete_parts({}, task, policy_, static_cast<int>(search_threads_));
+    if (model_) {
+      ESP_TRY(const std::string text, read_file(*model_));
+      const Result<void> loaded = parts.verifier->load(text);
+      if (!loaded.ok()) return with_note(loaded.error(), "in ", *model_);
+    }
+    return parts;
+  }
+
   Result<ExitCode> search(const Task& task, Console& console) const {
     const double start_us = now_us();
     ESP_TRY_VOID(check_before_search(task.target));
     TuneOptions options = tune_options();
+    ESP_TRY(options.parts, make_parts(task));
     options.interrupt = &flag_on_interrupt();
     ESP_TRY(const auto measurer, make_measurer(task));
 
@@ -174,6 +192,7 @@ class TuneVerb final : public Verb {
     line.finish();
     if (!report.ok()) return report.error();
     if (!quiet_) failures.print();
+    if (save_model_) ESP_TRY_VOID(write_file(*save_model_, options.parts.verifier->save()));
 
     const TuneRequest request{task_.workload(), policy_, records_, options.seed};
     console.print(json_ ? cli::as_json(task, request, *report)
@@ -186,6 +205,7 @@ class TuneVerb final : public Verb {
     if (!task_.workload().empty())
       return usage_error("--network and --workload exclude each other");
     if (propose_) return usage_error("--propose needs one --workload");
+    if (save_model_) return usage_error("--save-model needs one --workload");
     ESP_TRY(const Target target, task_.make_target());
     ESP_TRY_VOID(check_before_search(target));
     ESP_TRY(const Network network, load_network(*network_, target, task_.threads()));
@@ -195,6 +215,7 @@ class TuneVerb final : public Verb {
     options.each.interrupt = &flag_on_interrupt();
     if (trials_) options.trials = static_cast<int>(*trials_);
     options.seconds = seconds_.value_or(0);
+    options.parts = [this](const Task& task) { return make_parts(task); };
     FailureNotes failures;
     ProgressLine line(quiet_, options.seconds, 0);
     options.progress = [&](size_t task, const TuneProgress& progress) {
@@ -228,7 +249,7 @@ class TuneVerb final : public Verb {
   std::optional<int64_t> trials_, propose_;
   std::optional<double> seconds_;
   std::string policy_ = "auto", records_;
-  std::optional<std::string> seeds_from_, network_;
+  std::optional<std::string> seeds_from_, network_, model_, save_model_;
   bool flush_cache_ = false, json_ = false, quiet_ = false;
 };
 
