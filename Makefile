@@ -10,7 +10,7 @@ MATMUL := matmul:m=512,n=512,k=512
 CONV := conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,epilogue=bias+relu
 TEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: packages build test demo fuzz sanitize format tidy check bench clean
+.PHONY: packages build test demo fuzz sanitize format tidy check bench research clean
 
 build: packages    ## the release build; leaves build/release/bin/espalier
 	cmake --preset release
@@ -54,6 +54,11 @@ bench: build       ## tunes the suite of the README and times it beside the peer
 	$(TOOL) bench --suite $(SUITE) --threads 1 --records $(RELEASE)/$(SUITE).jsonl --json $(RELEASE)/$(SUITE).json
 	$(RELEASE)/bin/bench/compile_time --workload $(MATMUL) --workload $(CONV) --records $(RELEASE)/$(SUITE).jsonl
 	$(RELEASE)/bin/bench/micro
+
+# The whole comparison, some hours: make research RESEARCH="--seeds 5 --trials 1000 --ablations"
+RESEARCH ?= --seeds 1 --trials 200 --share 0.5 --log build/research/search.jsonl.gz --out build/research/search.md
+research: build    ## search policies against the baseline, in minutes; it goes on where it stopped
+	bench/research/research.py --tool $(TOOL) $(RESEARCH)
 
 clean:
 	rm -rf build
