@@ -9,8 +9,10 @@
 namespace espalier {
 namespace {
 
-// Of a batch, what descent proposes while the verifier expects gains, and when it does not.
+// Of a batch, what descent proposes while there are gains, and when the verifier expects no more or
+// what it expects did not come for so many trials.
 constexpr double kDescentShare = 0.125, kFinishingShare = 0.5;
+constexpr int kStuck = 48;
 // Smaller gains are noise.
 constexpr double kNoise = 0.005;
 // The search ends when so many trials, or this share of all so far, brought no gain.
@@ -25,8 +27,12 @@ class AutoPolicy final : public SearchPolicy {
   std::string_view name() const override { return "auto"; }
 
   std::vector<Proposal> propose(const SearchContext& context, int n) override {
-    if (converged(context)) return {};
-    const bool finishing = !expects_gain() && !descent_.at_bottom();
+    // Everything near the best was tried, and what the model hoped for did not come.
+    if (descent_.at_bottom()) tried_near_ = true;
+    const int patience = std::max(kPatience, static_cast<int>(kPatientShare * trials_));
+    if (tried_near_ && trials_ - gained_at_ > patience) return {};
+    const bool stuck = !expects_gain() || trials_ - gained_at_ > kStuck;
+    const bool finishing = stuck && !descent_.at_bottom();
     descent_due_ += (finishing ? kFinishingShare : kDescentShare) * n;
     const int descending = std::min(n, static_cast<int>(descent_due_));
     descent_due_ -= descending;
@@ -52,6 +58,7 @@ class AutoPolicy final : public SearchPolicy {
       if (best_us_ == 0 || o.result.time_us < best_us_ * (1 - kNoise)) {
         best_us_ = o.result.time_us;
         gained_at_ = trials_;
+        tried_near_ = false;
       }
     }
     learnt_.observe(context, batch);
@@ -63,15 +70,12 @@ class AutoPolicy final : public SearchPolicy {
     const std::optional<double> gain = learnt_.expected_gain();
     return !gain || *gain > kNoise;
   }
-  bool converged(const SearchContext&) const {
-    const int patience = std::max(kPatience, static_cast<int>(kPatientShare * trials_));
-    return trials_ - gained_at_ > patience && !expects_gain() && descent_.at_bottom();
-  }
 
   DraftVerify learnt_;
   Descent descent_;
   double descent_due_ = 0;
   int trials_ = 0, gained_at_ = 0;
+  bool tried_near_ = false;  // since the last gain
   double best_us_ = 0;
 };
 
