@@ -27,3 +27,5 @@
 #include "espalier/search/tuner.h"
 #include "espalier/support/target.h"
 #include "espalier/support/version.h"
+#include "espalier/transfer/transfer.h"
+#include "espalier/transfer/transferred_lookup.h"

@@ -30,7 +30,21 @@ bool SketchBuilder::apply(Step step) {
     return false;
   }
   sketch_.steps.push_back(std::move(step));
+  slots_in_steps_ = sketch_.slots.size();
   return true;
+}
+
+std::optional<Rejection> SketchBuilder::attempt(Step step) {
+  ESP_CHECK(ok(), "a step after one that was rejected");
+  if (std::optional<Rejection> rejection = state_.apply(step, start_)) {
+    sketch_.slots.resize(slots_in_steps_);
+    start_.resize(slots_in_steps_);
+    slot_names_.resize(slots_in_steps_);
+    return rejection;
+  }
+  sketch_.steps.push_back(std::move(step));
+  slots_in_steps_ = sketch_.slots.size();
+  return std::nullopt;
 }
 
 std::string SketchBuilder::explain() const {
@@ -47,6 +61,7 @@ void SketchBuilder::rewind(const Mark& mark) {
   sketch_.slots.resize(mark.slots);
   start_.resize(mark.slots);
   slot_names_.resize(mark.slots);
+  slots_in_steps_ = mark.slots;
   rejection_.reset();
   rejected_.reset();
 }

@@ -35,6 +35,10 @@ class SketchBuilder {
   Num slot(std::string name, SlotKind kind, int64_t start);
   int64_t value(const Num& n) const;  // with the numbers to start from
 
+  // A step as it is. A rejection is no end: the sketch stays as it was, without the slots that were
+  // made for the step.
+  std::optional<Rejection> attempt(Step step);
+
   // Steps. Those that make loops or stages return their ids (valid names even after a rejection).
   std::vector<LoopId> split(StageId s, LoopId l, std::vector<Num> inner);  // outermost first
   LoopId fuse(StageId s, std::vector<LoopId> loops);  // one loop: itself, without a step
@@ -74,6 +78,7 @@ class SketchBuilder {
   Sketch sketch_;
   std::vector<int32_t> start_;           // a value for each slot
   std::vector<std::string> slot_names_;  // one a slot, distinct
+  size_t slots_in_steps_ = 0;            // those made before the last step
   std::optional<Rejection> rejection_;
   std::optional<Step> rejected_;
 };

@@ -105,6 +105,13 @@ Result<void> NetworkTuner::make_runs() {
       };
     }
     const Task& task = network_.tasks[i].task;
+    o.seeds.clear();
+    if (options_.seeds) {
+      // No more than its share of the budget.
+      o.seeds = options_.seeds(task);
+      const size_t share = static_cast<size_t>(trials_) / tasks;
+      if (o.seeds.size() + 1 > share) o.seeds.resize(share > 0 ? share - 1 : 0);
+    }
     if (options_.parts) {
       ESP_TRY(o.parts, with_task(options_.parts(task), i));
     }
@@ -133,10 +140,10 @@ Result<StopReason> NetworkTuner::search() {
     tasks.push_back({static_cast<double>(t.count), bound_us(t.task)});
   }
   TaskScheduler scheduler(std::move(tasks));
-  // What a task needs whatever the budget: its default schedule.
+  // What a task needs whatever the budget: its default schedule, and what others say about it.
   for (size_t i = 0; i < runs_.size(); ++i) {
     const double before = elapsed();
-    ESP_TRY_VOID(with_task(runs_[i]->start(1), i));
+    ESP_TRY_VOID(with_task(runs_[i]->start(1 + static_cast<int>(each_[i].seeds.size())), i));
     scheduler.observe(static_cast<int>(i), runs_[i]->best_us(), elapsed() - before);
     if (runs_[i]->interrupted()) return StopReason::Interrupted;
   }

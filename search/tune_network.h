@@ -8,7 +8,9 @@
 namespace espalier {
 
 struct NetworkOptions {
-  TuneOptions each;           // of each task; its trials, seconds and seeds do not count
+  TuneOptions each;  // of each task; its trials, seconds and seeds do not count
+  // What to measure of a task right after its default schedule; empty: nothing.
+  std::function<std::vector<Seed>(const Task&)> seeds;
   std::optional<int> trials;  // of all tasks together; nothing: 64 a task
   double seconds = 0;         // of wall time, all included; 0: no limit
   int round = 16;             // candidates that a task gets at once
@@ -29,10 +31,10 @@ struct NetworkReport {
   double best_us = 0;
 };
 
-// First the default schedule of each task, then rounds for the task that the TaskScheduler chooses,
-// and a final comparison for each task. Each task's candidates are those that tune() with the same
-// options would measure, as many of them as it gets rounds for. It ends when the budget is used up
-// or no task is worth going on with. Errors as of tune(), with the task.
+// First the default schedule and the seeds of each task, then rounds for the task that the
+// TaskScheduler chooses, and a final comparison for each task. Each task's candidates are those
+// that tune() with the same options would measure, as many of them as it gets rounds for. It ends
+// when the budget is used up or no task is worth going on with. Errors as of tune(), with the task.
 Result<NetworkReport> tune_network(const Network& network, const NetworkOptions& options,
                                    const MeasurerFactory& make_measurer);
 

@@ -32,12 +32,13 @@ BAD = [
     (["tune", "--workload", SMALL, "--threads", "0"], (2,), ["--threads", "'0'"]),
     (["tune", "--workload", SMALL, "--threads", "1000000"], (2,), ["--threads"]),
     (["tune", "--workload", SMALL, "--policy", "oracle"], (2,), ["oracle", "random", "descent"]),
-    (["tune", "--workload", SMALL, "--policy", "ansor"], ANY, ["ansor"]),
     (["run", "--workload", SMALL, "--target", "z80"], (2,), ["z80"]),
     (["run", "--workload", SMALL, "--target", "x86_64 bits=-3"], (2,), ["--target"]),
     (["explain", "--workload", SMALL, "--show", "secrets"], (2,), ["--show", "'secrets'", "nest"]),
     (["bench"], (2,), ["--suite", "--workload"]),
-    (["transfer", "--from", "x", "--workload", SMALL], (2,), ["transfer", "not in this version"]),
+    (["transfer", "--workload", SMALL], (2,), ["--from"]),
+    (["transfer", "--from", "/nonexistent.jsonl", "--workload", SMALL], (1,), ["/nonexistent.jsonl"]),
+    (["tune", "--workload", SMALL, "--policy", "paper"], (2,), ["paper", "--seeds-from"]),
     (["compile", "--workload", SMALL, "--emit", "elf"], (2,), ["--emit", "'elf'", "object"]),
     (["compile", "--workload", SMALL, "--symbol", "a b"], (2,), ["--symbol", "'a b'"]),
     (["records"], (2,), ["show", "merge"]),
@@ -416,7 +417,7 @@ class Records(CliTest):
         self.assertEqual(json.loads(done.stdout)["lookup"], "compatible")
         self.assertIn("for 1 thread", done.stderr)
         other = self.good_json("run", "--workload", "matmul:m=8,n=8,k=8", "--records", path)
-        self.assertEqual(other["lookup"], "default")
+        self.assertEqual(other["lookup"], "transferred")
 
 
 if __name__ == "__main__":

@@ -133,10 +133,6 @@ class Tune(CliTest):
         self.assertIn(b"\r[10/10] best ", seen)
         self.assertEqual(seen.count(b"\n"), 1)
 
-    def test_what_is_not_there_yet_is_said(self):
-        args = ["--workload", SMALL, "--seeds-from", "x.jsonl"]
-        self.assert_fails(self.run_tool("tune", *args, timeout=10), (2,), "--seeds-from", "not in this version")
-
     def test_unknown_policies_and_settings_are_named(self):
         for policy, said in (("anneal", "draft_verify"), ("draft_verify:audits=1", "audit"), ("auto:round=0", "round"),
                              ("random:x=1", "no settings"), ("ansor:population", "number")):

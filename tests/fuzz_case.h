@@ -40,4 +40,8 @@ FuzzCase draw_random_steps(uint64_t seed, uint64_t number, Tally& tally,
 FuzzCase draw_sketch(uint64_t seed, uint64_t number, Tally& tally,
                      const std::function<void(const std::string&)>& announce = {});
 
+// Pairs of programs that stand for one another, and a schedule of one carried over to the other.
+FuzzCase draw_transfer(uint64_t seed, uint64_t number, Tally& tally,
+                       const std::function<void(const std::string&)>& announce = {});
+
 }  // namespace espalier

@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kSeed = 20260;
 constexpr int64_t kCases = 3360;
 constexpr int64_t kSketchCases = 640;
+constexpr int64_t kTransferCases = 640;
 constexpr int64_t kLeastRuns = 20;  // of each step under each kind of tail
 
 FuzzReport run(CaseSource source, int64_t cases) {
@@ -47,6 +48,8 @@ TEST(Fuzz, SketchesWithRandomNumbers) {
   // The sampler is legal by construction.
   EXPECT_LE(report.tally.undrawn, kSketchCases / 10);
 }
+
+TEST(Fuzz, SchedulesCarriedOverBetweenPrograms) { run(draw_transfer, kTransferCases); }
 
 }  // namespace
 }  // namespace espalier

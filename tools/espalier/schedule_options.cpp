@@ -5,6 +5,7 @@
 #include "espalier/search/default_schedule.h"
 #include "espalier/support/fd.h"
 #include "espalier/support/number.h"
+#include "espalier/transfer/transferred_lookup.h"
 #include "verb.h"
 
 namespace espalier::cli {
@@ -58,7 +59,7 @@ Result<ChosenSchedule> ScheduleOptions::choose(const Task& task, Console& consol
     ESP_TRY(database, Database::open(*records_));
     for (const std::string& warning : database.warnings()) console.warn(warning);
   }
-  ESP_TRY(Lookup found, look_up(database, task, default_candidate));
+  ESP_TRY(Lookup found, look_up_or_transfer(database, task, default_candidate));
   for (const std::string& note : found.notes) console.note("note: " + note);
   ChosenSchedule chosen{std::move(found.state), name_of(found.level), {}};
   if (found.record != nullptr) chosen.record = *found.record;
@@ -68,9 +69,11 @@ Result<ChosenSchedule> ScheduleOptions::choose(const Task& task, Console& consol
 std::string describe(const ChosenSchedule& chosen) {
   std::string text = "look-up: " + std::string(chosen.lookup);
   if (chosen.record) {
-    text += " (trial " + std::to_string(chosen.record->trial) + " of policy " +
-            chosen.record->run.policy + ", " + format_fixed(chosen.record->result.time_us, 1) +
-            " us when recorded)";
+    const TuningRecord& r = *chosen.record;
+    const bool elsewhere = chosen.lookup == name_of(LookupLevel::Transferred);
+    text += " (trial " + std::to_string(r.trial) + " of policy " + r.run.policy +
+            (elsewhere ? " for another workload, " : ", ") + format_fixed(r.result.time_us, 1) +
+            (elsewhere ? " us there)" : " us when recorded)");
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <climits>
 #include <filesystem>
 #include <map>
+#include <memory>
 
 #include "command_line/interrupt.h"
 #include "espalier/codegen/llvm_version.h"
@@ -16,6 +17,8 @@
 #include "espalier/support/hash.h"
 #include "espalier/support/json.h"
 #include "espalier/support/version.h"
+#include "espalier/transfer/paper_policy.h"
+#include "espalier/transfer/transfer.h"
 #include "progress.h"
 #include "task_options.h"
 #include "tune_report.h"
@@ -71,6 +74,29 @@ class FailureNotes {
   std::map<MeasureStatus, std::string> first_;
 };
 
+// The policy that is about records of other workloads, and so is none of search/policy.h.
+constexpr const char* kPaper = "paper";
+
+// The records of --seeds-from.
+class SeedSource {
+ public:
+  static Result<SeedSource> open(const std::string& path, Console& console) {
+    SeedSource source;
+    ESP_TRY(Database database, Database::open(path));
+    for (const std::string& warning : database.warnings()) console.warn(warning);
+    source.database_ = std::make_unique<const Database>(std::move(database));
+    source.index_ = std::make_unique<const DonorIndex>(*source.database_);
+    return source;
+  }
+
+  const DonorIndex& index() const { return *index_; }
+  std::vector<Seed> seeds(const Task& task) const { return transfer(*index_, task); }
+
+ private:
+  std::unique_ptr<const Database> database_;
+  std::unique_ptr<const DonorIndex> index_;
+};
+
 class TuneVerb final : public Verb {
  public:
   std::string_view name() const override { return "tune"; }
@@ -86,10 +112,12 @@ class TuneVerb final : public Verb {
     options.positive("--seconds", seconds_, "S", "of wall time, all included (no limit)");
     options.text(
         "--policy", policy_, "NAME",
-        "auto|random|ansor|evolutionary|draft_verify|descent, perhaps with settings (auto)");
+        "auto|random|ansor|evolutionary|draft_verify|descent, perhaps with settings (auto); "
+        "paper with --seeds-from");
     options.integer("--seed", seed_, 0, INT64_MAX, "of the search");
     options.text("--records", records_, "FILE", "append results, and resume from them");
-    options.text("--seeds-from", seeds_from_, "FILE", "(not in this version) start from records");
+    options.text("--seeds-from", seeds_from_, "FILE",
+                 "measure first what these records of other workloads say about this one");
     options.text("--network", network_, "FILE",
                  "tune the kernels of a network together, each as long as it pays");
     options.integer("--propose", propose_, 1, 1000000,
@@ -105,13 +133,35 @@ class TuneVerb final : public Verb {
 
   Result<ExitCode> run(Console& console) override {
     console.quiet = quiet_;
-    if (seeds_from_) return usage_error("--seeds-from is not in this version");
-    if (const auto policy = check_policy(policy_); !policy.ok()) {
+    const bool paper = policy_ == kPaper;
+    if (paper && (!seeds_from_ || network_)) {
+      return usage_error("--policy paper replays schedules of other workloads on one; say with ",
+                         "--seeds-from which records they are in, and name one --workload");
+    }
+    if (const auto policy = check_policy(policy_); !paper && !policy.ok()) {
       return usage_error(with_note(policy.error(), "in --policy"));
+    }
+    if (paper && (model_ || save_model_)) {
+      return usage_error("--policy paper has no model for --model and --save-model");
+    }
+    if (seeds_from_) {
+      ESP_TRY(source_, SeedSource::open(*seeds_from_, console));
     }
     if (network_) return search_network(console);
     ESP_TRY(const Task task, task_.make_task());
-    return propose_ ? print_proposals(task, console) : search(task, console);
+    TuneOptions options = tune_options();
+    std::unique_ptr<PaperPolicy> replaying;
+    if (paper) {
+      replaying = std::make_unique<PaperPolicy>(source_->index());
+      options.custom_policy = replaying.get();
+    } else if (source_) {
+      options.seeds = source_->seeds(task);
+      console.note("seeds: " + std::to_string(options.seeds.size()) + " from " +
+                   std::to_string(source_->index().donors().size()) + " workloads" +
+                   (options.seeds.empty() ? "" : "; first: " + options.seeds[0].origin));
+    }
+    return propose_ ? print_proposals(task, std::move(options), console)
+                    : search(task, std::move(options), console);
   }
 
  private:
@@ -130,8 +180,7 @@ class TuneVerb final : public Verb {
     return options;
   }
 
-  Result<ExitCode> print_proposals(const Task& task, Console& console) const {
-    TuneOptions options = tune_options();
+  Result<ExitCode> print_proposals(const Task& task, TuneOptions options, Console& console) const {
     ESP_TRY(options.parts, make_parts(task));
     ESP_TRY(const std::vector<Proposal> proposals,
             propose(task, static_cast<int>(*propose_), options));
@@ -172,10 +221,9 @@ class TuneVerb final : public Verb {
     return parts;
   }
 
-  Result<ExitCode> search(const Task& task, Console& console) const {
+  Result<ExitCode> search(const Task& task, TuneOptions options, Console& console) const {
     const double start_us = now_us();
     ESP_TRY_VOID(check_before_search(task.target));
-    TuneOptions options = tune_options();
     ESP_TRY(options.parts, make_parts(task));
     options.interrupt = &flag_on_interrupt();
     ESP_TRY(const auto measurer, make_measurer(task));
@@ -216,6 +264,7 @@ class TuneVerb final : public Verb {
     if (trials_) options.trials = static_cast<int>(*trials_);
     options.seconds = seconds_.value_or(0);
     options.parts = [this](const Task& task) { return make_parts(task); };
+    if (source_) options.seeds = [this](const Task& task) { return source_->seeds(task); };
     FailureNotes failures;
     ProgressLine line(quiet_, options.seconds, 0);
     options.progress = [&](size_t task, const TuneProgress& progress) {
@@ -251,6 +300,7 @@ class TuneVerb final : public Verb {
   std::string policy_ = "auto", records_;
   std::optional<std::string> seeds_from_, network_, model_, save_model_;
   bool flush_cache_ = false, json_ = false, quiet_ = false;
+  std::optional<SeedSource> source_;
 };
 
 }  // namespace
