@@ -42,6 +42,20 @@ Buffer make_buffer(std::string name, DType dtype, std::vector<int64_t> shape, Bu
   return Buffer(Ref<const BufferNode>(std::move(node)));
 }
 
+Buffer with_innermost(const Buffer& b, int dim) {
+  if (dim + 1 >= static_cast<int>(b->shape.size())) return b;
+  auto node = make_ref<BufferNode>(*b);
+  const size_t d = static_cast<size_t>(dim);
+  std::vector<int64_t> order = b->shape;
+  order.push_back(order[d]);
+  order.erase(order.begin() + dim);
+  const std::vector<int64_t> strides = dense_strides(order);
+  for (size_t i = 0; i < node->strides.size(); ++i) {
+    node->strides[i] = i == d ? strides.back() : strides[i > d ? i - 1 : i];
+  }
+  return Buffer(Ref<const BufferNode>(std::move(node)));
+}
+
 int lanes_of(const std::vector<Expr>& indices) {
   int lanes = 1;
   for (const Expr& i : indices) {

@@ -35,6 +35,8 @@ class Buffer : public Ref<const BufferNode> {
 Buffer make_buffer(std::string name, DType dtype, std::vector<int64_t> shape, BufferScope scope,
                    int alignment = 64);
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape);
+// The same elements, dense, with neighbours along `dim` side by side and the others in order.
+Buffer with_innermost(const Buffer& b, int dim);
 
 struct LoadNode final : ExprNode {
   static constexpr ExprKind kKind = ExprKind::Load;

@@ -38,5 +38,13 @@ TEST(Buffer, LoadTakesItsLanesFromTheIndices) {
   EXPECT_EQ(make_load(b, {i, make_ramp(i, 1, 4)}).type(), Type(DType::I32, 4));
 }
 
+TEST(Buffer, InnermostDimensionCanBeChosen) {
+  const Buffer b = make_buffer("b", DType::F32, {2, 3, 4}, BufferScope::Stack);
+  EXPECT_EQ(with_innermost(b, 0)->strides, (std::vector<int64_t>{1, 8, 2}));
+  EXPECT_EQ(with_innermost(b, 1)->strides, (std::vector<int64_t>{12, 1, 3}));
+  EXPECT_TRUE(with_innermost(b, 2)->strides == b->strides);
+  EXPECT_EQ(with_innermost(b, 0)->elements(), 24);
+}
+
 }  // namespace
 }  // namespace espalier

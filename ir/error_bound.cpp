@@ -196,8 +196,8 @@ class Translator {
   Tensor total(const StageInfo& s) const {
     const BoundedTensor& t = done_.at(s.tensor.get());
     return over_axes(s, s.name + "_bound", [&](const std::vector<Expr>& index) -> Expr {
-      if (!is_float(s.tensor->dtype)) return 0.0;
       const Bounded element_bound = element(t, index);
+      if (!is_float(s.tensor->dtype) && element_bound.exact()) return 0.0;
       // The last bits of results that are subnormal in f64 itself.
       const bool vanishes = s.tensor->dtype == DType::F64 && !element_bound.exact();
       const Expr b =

@@ -66,8 +66,24 @@ Buffer LowerContext::buffer(StageId s) {
     scope = BufferScope::Stack;
   }
   Buffer b = make_buffer(state_.stage_name(s), dtype, st.storage_extent, scope);
+  // Small scratch is laid out for the lanes that fill it, whatever the order of the axes.
+  const bool small = scope == BufferScope::Register || scope == BufferScope::Stack;
+  if (small && st.layout.empty()) b = with_innermost(b, lane_dimension(s));
   buffers_.emplace(s, b);
   return b;
+}
+
+int LowerContext::lane_dimension(StageId s) {
+  const Stage& st = stage(s);
+  for (LoopId l : st.order) {
+    if (!st.loops[static_cast<size_t>(l)].vectorize) continue;
+    const LinearTerm lane{Coordinates::leaf_atom(s, l), 1};
+    for (size_t e = st.storage.size(); e-- > 0;) {
+      const std::vector<LinearTerm> terms = coordinates_.loop_value(s, st.storage[e]).terms;
+      if (std::find(terms.begin(), terms.end(), lane) != terms.end()) return static_cast<int>(e);
+    }
+  }
+  return static_cast<int>(st.storage.size()) - 1;
 }
 
 bool LowerContext::is_copy(const Buffer& b) const {

@@ -55,6 +55,9 @@ class LowerContext {
   std::vector<Expr> axis_exprs(StageId s);
   void add_guard(std::vector<Guard>& out, StageId s, Expr cond, const Guard& traits);
   bool made_from_storage(const Stage& stage, LoopId l) const;
+  // The dimension of the stage's buffer along which its vectorized loop moves by single elements;
+  // the last if there is none.
+  int lane_dimension(StageId s);
   bool absent_in_copies(StageId s, const Expr& where);
   std::vector<StageId> partial_sources(StageId s) const;
   std::vector<Expr> within_sources(StageId s, int axis, const Expr& value);

@@ -7,6 +7,15 @@
 
 namespace espalier {
 
+// How one dimension of a read's source moves with the axes.
+struct ReadDimension {
+  std::vector<int64_t> step;    // by axis; 0 where it does not occur
+  std::vector<bool> irregular;  // by axis: it occurs other than as a multiple of itself
+  bool uses(int axis) const {
+    return step[static_cast<size_t>(axis)] != 0 || irregular[static_cast<size_t>(axis)];
+  }
+};
+
 struct ReadAccess {
   int number = 0;  // of the stage's reads
   StageId source = -1;
@@ -15,8 +24,9 @@ struct ReadAccess {
   bool computed = false;        // of another stage's result
   int64_t elements = 0;         // of the tensor read
   std::vector<bool> uses;       // by axis: it occurs in an index
-  std::vector<bool> linear;     // by axis: every index in which it occurs is affine
+  std::vector<bool> linear;     // by axis: it occurs as a multiple of itself only
   std::vector<int64_t> stride;  // by axis: elements that one step moves, where it is linear
+  std::vector<ReadDimension> dims;
   bool all_linear() const;
   // One step along the axis stays, or moves to the next element.
   bool contiguous(int axis) const {
@@ -25,8 +35,19 @@ struct ReadAccess {
   }
 };
 
+// An axis counted in two: axis = outer * by + inner.
+struct AxisCut {
+  int axis = 0;
+  int64_t by = 1;
+};
+
+enum class AxisPart : uint8_t { Whole, Outer, Inner };
+
 struct StageAccess {
-  int spatial = 0, reduce = 0;        // axes of the definition, the spatial ones first
+  // Axes of the definition, the spatial ones first; in place of one that is cut, its two parts.
+  int spatial = 0, reduce = 0;
+  std::vector<int> origin;            // by axis: the axis of the definition
+  std::vector<AxisPart> part;         // by axis: how much of that
   std::vector<int64_t> extent;        // by axis, as the stage stands (a region's)
   std::vector<bool> guarded;          // by axis: the condition of the reduction mentions it
   std::vector<int64_t> write_stride;  // by spatial axis
@@ -39,7 +60,12 @@ struct StageAccess {
   int64_t reduce_points() const;
 };
 
-StageAccess analyze_stage(const State& state, StageId s);
+StageAccess analyze_stage(const State& state, StageId s, const std::vector<AxisCut>& cuts = {});
+
+// Cuts of spatial axes, ascending, that make divisions and remainders in indices go away: a
+// division of an axis by the size of a group is constant within the group, and what a stride's
+// remainder picks is the same for all places that lie a multiple of the stride apart.
+std::vector<AxisCut> find_cuts(const State& state, StageId s);
 
 // Neighbouring axes a and a + 1 (both spatial or both reduction) act as one: every read and the
 // write move along the fused loop by one stride, and no condition tells them apart.

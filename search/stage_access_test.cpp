@@ -60,5 +60,52 @@ TEST(StageAccess, EpiloguesReadAtTheirOwnIndex) {
   EXPECT_EQ(readers_of(state, conv), std::vector<StageId>{y});
 }
 
+TEST(StageAccess, CutsMakeGroupsPlain) {
+  const Task task = task_of("conv2d:n=1,h=8,w=8,ci=8,co=12,k=3,g=2");
+  const State state = State::initial(task);
+  const StageId y = state.find_stage("Y");
+  const std::vector<AxisCut> cuts = find_cuts(state, y);
+  ASSERT_EQ(cuts.size(), 1u);
+  EXPECT_EQ(cuts[0].axis, 3);
+  EXPECT_EQ(cuts[0].by, 6);
+  const StageAccess a = analyze_stage(state, y, cuts);
+  // n h w group co kh kw ci
+  EXPECT_EQ(a.extent, (std::vector<int64_t>{1, 6, 6, 2, 6, 3, 3, 4}));
+  EXPECT_EQ(a.write_stride, (std::vector<int64_t>{432, 72, 12, 6, 1}));
+  EXPECT_EQ(a.reads[0].stride, (std::vector<int64_t>{512, 64, 8, 4, 0, 64, 8, 1}));
+  EXPECT_TRUE(a.reads[0].all_linear());
+  EXPECT_FALSE(a.reads[0].uses[4]);
+}
+
+TEST(StageAccess, CutsByTheStrideLeaveThePhaseIrregular) {
+  const Task task = task_of("conv2d_transpose:n=1,h=8,w=8,ci=4,co=16,k=4,s=2,p=1");
+  const State state = State::initial(task);
+  const StageId y = state.find_stage("Y");
+  const std::vector<AxisCut> cuts = find_cuts(state, y);
+  ASSERT_EQ(cuts.size(), 2u);
+  EXPECT_EQ(cuts[0].by, 2);
+  const StageAccess a = analyze_stage(state, y, cuts);
+  // n h h' w w' co th tw ci
+  EXPECT_EQ(a.origin, (std::vector<int>{0, 1, 1, 2, 2, 3, 4, 5, 6}));
+  const ReadAccess& x = a.reads[0].constant ? a.reads[1] : a.reads[0];
+  const ReadAccess& w = a.reads[0].constant ? a.reads[0] : a.reads[1];
+  EXPECT_EQ(x.stride[1], 32);
+  EXPECT_EQ(x.stride[3], 4);
+  EXPECT_TRUE(x.linear[3]);
+  EXPECT_FALSE(x.linear[4]);
+  EXPECT_FALSE(w.uses[3]);
+  EXPECT_FALSE(w.linear[4]);
+  EXPECT_TRUE(w.contiguous(5));
+}
+
+TEST(StageAccess, PlainIndicesNeedNoCuts) {
+  for (const char* spec : {"conv2d:n=1,h=8,w=8,ci=8,co=12,k=3,s=2,d=2,p=1", "matmul:m=4,n=5,k=6",
+                           "embedding:rows=3,cols=8,vocab=10"}) {
+    const Task task = task_of(spec);
+    const State state = State::initial(task);
+    EXPECT_TRUE(find_cuts(state, state.find_stage("Y")).empty()) << spec;
+  }
+}
+
 }  // namespace
 }  // namespace espalier

@@ -235,10 +235,6 @@ const std::vector<int64_t>& Args::list(std::string_view key) const { return at(k
 const std::vector<std::string>& Args::chain(std::string_view key) const { return at(key).chain; }
 DType Args::dtype() const { return *dtype_from_name(word("dtype")); }
 
-std::string Args::result_name(std::string name) const {
-  return chain("epilogue").empty() ? "Y" : name;
-}
-
 const std::string* Args::uniform(const KeyDef& key) const {
   if (key.parts.empty()) {
     const Value* value = find(key.name);

@@ -77,6 +77,41 @@ TEST(ConvolutionOp, OneAndThreeDimensions) {
               ElementsAre(204));
 }
 
+TEST(ConvolutionOp, CapsulesMultiplyMatrices) {
+  // One capsule times one: a matrix product.
+  EXPECT_THAT(
+      run_spec("capsule_conv2d:n=1,h=1,w=1,ci=1,co=1,k=1,caps=2", {{1, 2, 3, 4}, {5, 6, 7, 8}}),
+      ElementsAre(19, 22, 43, 50));
+}
+
+TEST(ConvolutionOp, CapsulesSlide) {
+  constexpr int64_t kH = 3, kW = 4, kIn = 2, kOut = 3, kCaps = 2, kOutH = 2, kOutW = 2;
+  const std::vector<double> x = counting(kH * kW * kIn * kCaps * kCaps, -20);
+  const std::vector<double> w = counting(3 * 3 * kIn * kOut * kCaps * kCaps, -30);
+  std::vector<double> expected;
+  for (int64_t oh = 0; oh < kOutH; ++oh)
+    for (int64_t ow = 0; ow < kOutW; ++ow)
+      for (int64_t o = 0; o < kOut; ++o)
+        for (int64_t i = 0; i < kCaps; ++i)
+          for (int64_t j = 0; j < kCaps; ++j) {
+            double total = 0;
+            for (int64_t kh = 0; kh < 3; ++kh)
+              for (int64_t kw = 0; kw < 3; ++kw)
+                for (int64_t c = 0; c < kIn; ++c)
+                  for (int64_t k = 0; k < kCaps; ++k) {
+                    const int64_t row = oh * 2 + kh - 1, col = ow * 2 + kw - 1;
+                    if (row < 0 || row >= kH || col < 0 || col >= kW) continue;
+                    total += x[static_cast<size_t>(
+                                 (((row * kW + col) * kIn + c) * kCaps + i) * kCaps + k)] *
+                             w[static_cast<size_t>(
+                                 ((((kh * 3 + kw) * kIn + c) * kOut + o) * kCaps + k) * kCaps + j)];
+                  }
+            expected.push_back(total);
+          }
+  EXPECT_THAT(run_spec("capsule_conv2d:n=1,h=3,w=4,ci=2,co=3,k=3,s=2,p=1,caps=2", {x, w}),
+              ElementsAreArray(expected));
+}
+
 TEST(ConvolutionOp, TermsInPaddingAreAbsent) {
   // An infinite weight that only falls on padding has no effect.
   EXPECT_THAT(
@@ -118,8 +153,8 @@ TEST(ConvolutionErrors, ImpossibleShapes) {
               AllOf(HasSubstr("g=4"), HasSubstr("ci=4"), HasSubstr("co=6")));
   EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=1,g=0"), HasSubstr("g=0"));
   EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=1,p=-1"), HasSubstr("p=-1"));
-  EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=1,layout=nchw"),
-              AllOf(HasSubstr("layout=nchw"), HasSubstr("not supported yet")));
+  EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=1,layout=chwn"),
+              AllOf(HasSubstr("layout=chwn"), HasSubstr("nhwc nchw")));
   EXPECT_THAT(workload_error("conv2d:n=1,h=3,w=3,ci=1,co=1,k=1099511627776,d=1099511627776"),
               HasSubstr("kh="));
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "espalier/ir/ops/pointwise.h"
+#include "espalier/ir/ops/types.h"
 
 namespace espalier::ops {
 namespace {
@@ -19,7 +20,7 @@ std::optional<std::vector<int64_t>> broadcast(const std::vector<int64_t>& a,
   return result;
 }
 
-Result<Tensor> build(const Args& args) {
+Result<OpResult> build(const Args& args) {
   std::vector<std::string> chain = args.chain("op");
   if (chain.empty()) return args.error("'op=': the operation is missing");
   const bool casts = std::count(chain.begin(), chain.end(), "cast") > 0;
@@ -29,10 +30,12 @@ Result<Tensor> build(const Args& args) {
   }
   const std::vector<int64_t>& shape = args.list("shape");
   const Tensor a = placeholder("A", shape, args.dtype());
-  const Expr sample = make_number(args.dtype(), 0);
-  if (!binary_formula(chain[0], sample, sample)) {
+  const DType type = compute_type(args.dtype());
+  const Expr sample = make_number(type, 0);
+  const std::string first = chain[0];
+  if (!binary_formula(first, sample, sample)) {
     if (args.has("b")) return args.error("'b' goes with an operation of two operands");
-    return apply_chain(args, chain, a, args.result_name("mapped"));
+    return apply_chain(args, chain, OpResult(a));
   }
   const std::vector<int64_t>& b_shape = args.has("b") ? args.list("b") : shape;
   const auto result = broadcast(shape, b_shape);
@@ -41,14 +44,16 @@ Result<Tensor> build(const Args& args) {
                       "': it does not broadcast against shape=", args.word("shape"));
   }
   const Tensor b = placeholder("B", b_shape, args.dtype());
-  const std::string first = chain[0];
-  chain.erase(chain.begin());
-  const std::string name = chain.empty() ? args.result_name("mapped") : "after_" + first;
-  const Tensor y = compute(name, *result, [&](const std::vector<Var>& v) {
-    return *binary_formula(first, a.at(broadcast_indices(shape, *result, v)),
-                           b.at(broadcast_indices(b_shape, *result, v)));
+  const Tensor y = compute("after_" + first, *result, [&](const std::vector<Var>& v) {
+    return *binary_formula(first, widened(type, a.at(broadcast_indices(shape, *result, v))),
+                           widened(type, b.at(broadcast_indices(b_shape, *result, v))));
   });
-  return apply_chain(args, chain, y, args.result_name("mapped"));
+  if (const std::string* message = poison_message(y->body)) {
+    return args.error("'", first, "' does not work on values of type ", name_of(type), ": ",
+                      *message);
+  }
+  chain.erase(chain.begin());
+  return apply_chain(args, chain, OpResult(y, args.dtype()));
 }
 
 }  // namespace

@@ -1,13 +1,15 @@
 // matmul: Y[m, n] = sum over k of A[m, k] * B[k, n]; batch_matmul: the same for each of b. With
-// ta=1, A is stored [k, m]; with tb=1, B is stored [n, k].
-#include "espalier/ir/ops/op_def.h"
+// ta=1, A is stored [k, m]; with tb=1, B is stored [n, k]. Integers give Y the accumulator's type.
+#include "espalier/ir/ops/types.h"
+#include "espalier/ir/ops/weights.h"
 
 namespace espalier::ops {
 namespace {
 
-Result<Tensor> build(const Args& args, bool batched) {
+Result<OpResult> build(const Args& args, bool batched) {
   const int64_t m = args.integer("m"), n = args.integer("n"), k = args.integer("k");
   const DType dtype = args.dtype();
+  ESP_TRY(const DType acc, accumulator_type(args));
   const bool ta = args.flag("ta"), tb = args.flag("tb");
   auto shape = [&](bool transposed, int64_t rows, int64_t cols) {
     std::vector<int64_t> s;
@@ -17,9 +19,7 @@ Result<Tensor> build(const Args& args, bool batched) {
     return s;
   };
   const Tensor a = placeholder("A", shape(ta, m, k), dtype);
-  const bool weights = args.word("weights") == "constant";
-  const Tensor b =
-      weights ? constant("B", shape(tb, k, n), dtype) : placeholder("B", shape(tb, k, n), dtype);
+  const Tensor b = make_weights(args, "B", shape(tb, k, n));
   std::vector<Axis> axes;
   std::vector<Expr> batch;
   if (batched) {
@@ -33,10 +33,11 @@ Result<Tensor> build(const Args& args, bool batched) {
     std::vector<Expr> index = batch;
     index.push_back(transposed ? col : row);
     index.push_back(transposed ? row : col);
-    return t.at(std::move(index));
+    return widened(acc, t.at(std::move(index)));
   };
-  return compute_with_axes(args.result_name("product"), axes,
-                           sum(element(a, ta, i, r) * element(b, tb, r, j), r));
+  const Tensor product =
+      compute_with_axes("product", axes, sum(element(a, ta, i, r) * element(b, tb, r, j), r));
+  return OpResult(product, is_int(dtype) ? acc : dtype);
 }
 
 std::vector<KeyDef> keys(bool batched) {
@@ -45,9 +46,10 @@ std::vector<KeyDef> keys(bool batched) {
   for (const char* name : {"m", "n", "k"}) k.push_back(required_int(name));
   k.push_back(flag("ta"));
   k.push_back(flag("tb"));
-  k.push_back(word("weights", {"variable", "constant"}));
+  k.push_back(weights_key(false));
   // What the epilogue's `add` takes: a matrix, or a row, in either case the same for all b.
   if (batched) k.push_back(word("add", {"mn", "n"}));
+  k.push_back(accumulator_key());
   return k;
 }
 

@@ -44,11 +44,20 @@ KeyDef with_parts(KeyDef key, std::vector<std::pair<std::string, std::vector<std
 
 class Args;
 
+// An operator's result before the epilogue. `tensor` may hold it in a wider type than Y has: the
+// last stage narrows it, so that all of an epilogue is rounded once.
+struct OpResult {
+  Tensor tensor;
+  DType type;        // of Y, unless the epilogue casts
+  int channel = -1;  // the axis that vectors (bias, cscale) go along; -1: the last
+  OpResult(Tensor t) : OpResult(t, t->dtype) {}
+  OpResult(Tensor t, DType y, int axis = -1) : tensor(std::move(t)), type(y), channel(axis) {}
+};
+
 struct OpDef {
   std::string name;
   std::vector<KeyDef> keys;
-  // The operator's result, without the epilogue.
-  Result<Tensor> (*build)(const Args&) = nullptr;
+  Result<OpResult> (*build)(const Args&) = nullptr;
 };
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
@@ -68,9 +77,6 @@ class Args {
   const std::vector<std::string>& chain(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
   DType dtype() const;
-
-  // "Y" when no epilogue follows, else this name.
-  std::string result_name(std::string name) const;
 
   // In the order of the keys' declaration, without defaults, shorthands where they suffice.
   KeyValues canonical() const;
@@ -112,7 +118,9 @@ const OpDef* find_op(std::string_view name);
 
 // One function a family (see the files of the same names).
 std::vector<OpDef> matmul_ops();
+std::vector<OpDef> attention_ops();
 std::vector<OpDef> convolution_ops();
+std::vector<OpDef> transposed_convolution_ops();
 std::vector<OpDef> pool_ops();
 std::vector<OpDef> reduce_ops();
 std::vector<OpDef> softmax_ops();

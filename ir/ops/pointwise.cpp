@@ -3,6 +3,7 @@
 #include <set>
 
 #include "espalier/ir/definition.h"
+#include "espalier/ir/ops/types.h"
 
 namespace espalier::ops {
 namespace {
@@ -133,45 +134,53 @@ std::vector<Expr> broadcast_indices(const std::vector<int64_t>& from,
   return indices;
 }
 
-Result<Tensor> apply_chain(const Args& args, const std::vector<std::string>& chain, Tensor x,
-                           const std::string& last_name,
-                           const std::optional<std::vector<int64_t>>& operand_shape) {
-  OperandNames names(x);
-  for (size_t step = 0; step < chain.size(); ++step) {
-    const std::string& word = chain[step];
-    const Tensor in = x;
-    const DType dtype = in->dtype;
-    std::function<Expr(const std::vector<Var>&)> body;
-    auto element = [&](const std::vector<Var>& v) { return in.at({v.begin(), v.end()}); };
-    if (word == "bias" || word == "cscale") {
+Result<OpResult> apply_chain(const Args& args, const std::vector<std::string>& chain, OpResult x,
+                             const std::optional<std::vector<int64_t>>& operand_shape) {
+  OperandNames names(x.tensor);
+  for (const std::string& word : chain) {
+    const Tensor in = x.tensor;
+    const DType type = compute_type(in->dtype);
+    const bool vector = word == "bias" || word == "cscale",
+               casts = word == "cast" && args.has("to");
+    Tensor operand;
+    size_t axis = 0;
+    if (vector) {
       if (in->shape.empty()) {
         return args.error("'", word, "' works on the last axis, but the result has no axes");
       }
-      const Tensor vector = placeholder(names.vector(word), {in->shape.back()}, dtype);
-      body = [=](const std::vector<Var>& v) {
-        return word == "bias" ? element(v) + vector(v.back()) : element(v) * vector(v.back());
-      };
-    } else if (word == "scale") {
-      body = [=, &args](const std::vector<Var>& v) { return element(v) * args.number("scale"); };
-    } else if (word == "cast" && args.has("to")) {
-      const DType to = *dtype_from_name(args.word("to"));
-      body = [=](const std::vector<Var>& v) { return cast(to, element(v)); };
-    } else if (unary_formula(word, make_number(dtype, 0))) {
-      body = [=](const std::vector<Var>& v) { return *unary_formula(word, element(v)); };
-    } else if (binary_formula(word, make_number(dtype, 0), make_number(dtype, 0))) {
-      const Tensor operand =
-          placeholder(names.operand(word), operand_shape.value_or(in->shape), dtype);
-      body = [=](const std::vector<Var>& v) {
-        return *binary_formula(word, element(v),
-                               operand.at(broadcast_indices(operand->shape, in->shape, v)));
-      };
-    } else {
+      axis = x.channel < 0 ? in->shape.size() - 1 : static_cast<size_t>(x.channel);
+      operand = placeholder(names.vector(word), {in->shape[axis]}, x.type);
+    } else if (binary_formula(word, make_number(type, 0), make_number(type, 0))) {
+      operand = placeholder(names.operand(word), operand_shape.value_or(in->shape), x.type);
+    } else if (word != "scale" && !casts && !unary_formula(word, make_number(type, 0))) {
       return args.error("there is no step '", word, "'; steps are ", list_of_words());
     }
-    const bool last = step + 1 == chain.size();
-    x = pointwise(last ? last_name : "after_" + word, in, body);
+    if (casts) x.type = *dtype_from_name(args.word("to"));
+    x.tensor = pointwise("after_" + word, in, [&](const std::vector<Var>& v) {
+      const Expr value = widened(type, in.at({v.begin(), v.end()}));
+      if (vector) {
+        const Expr factor = widened(type, operand(v[axis]));
+        return word == "bias" ? value + factor : value * factor;
+      }
+      if (word == "scale") return value * args.number("scale");
+      if (casts) return cast(x.type, value);
+      if (!operand) return *unary_formula(word, value);
+      const Expr other = operand.at(broadcast_indices(operand->shape, in->shape, v));
+      return *binary_formula(word, value, widened(type, other));
+    });
+    if (const std::string* message = poison_message(x.tensor->body)) {
+      return args.error("'", word, "' does not work on values of type ", name_of(type), ": ",
+                        *message);
+    }
   }
   return x;
+}
+
+Tensor narrowed(const OpResult& x) {
+  if (x.tensor->dtype == x.type) return compute_with_axes("Y", x.tensor->axes, x.tensor->body);
+  return pointwise("Y", x.tensor, [&](const std::vector<Var>& v) {
+    return cast(x.type, x.tensor.at({v.begin(), v.end()}));
+  });
 }
 
 }  // namespace espalier::ops

@@ -22,13 +22,15 @@ std::optional<Expr> binary_formula(std::string_view name, const Expr& a, const E
 std::vector<Expr> broadcast_indices(const std::vector<int64_t>& from,
                                     const std::vector<int64_t>& to, const std::vector<Var>& vars);
 
-// Applies the words of a chain in order, one stage each; the last is called `last_name`. Unary
-// formulas take nothing; bias and cscale take a vector over the last axis of that name; scale
-// multiplies by the number of the key `scale`; binary formulas take a further input of the
-// result's shape (of `operand_shape` if given), named add0, add1, mul0, ... A name that was used
-// already gets a number.
-Result<Tensor> apply_chain(const Args& args, const std::vector<std::string>& chain, Tensor x,
-                           const std::string& last_name,
-                           const std::optional<std::vector<int64_t>>& operand_shape = {});
+// Applies the words of a chain in order, one stage each. Unary formulas take nothing; bias and
+// cscale take a vector over the result's channel axis, of that name; scale multiplies by the number
+// of the key `scale`; cast goes to the type of the key `to`; binary formulas take a further input
+// of the result's shape (of `operand_shape` if given), named add0, add1, mul0, ... A name that was
+// used already gets a number. Further inputs have the result's type.
+Result<OpResult> apply_chain(const Args& args, const std::vector<std::string>& chain, OpResult x,
+                             const std::optional<std::vector<int64_t>>& operand_shape = {});
+
+// Y: the result in its own type.
+Tensor narrowed(const OpResult& x);
 
 }  // namespace espalier::ops

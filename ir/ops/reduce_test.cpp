@@ -50,10 +50,34 @@ TEST(ReduceOp, NaNInMaxAndMin) {  // D1
   }
 }
 
+TEST(ReduceOp, ArgOfTheFirstExtremum) {  // C13, D3
+  EXPECT_THAT(run_spec("reduce:op=argmax,shape=3,axes=0", {{3, 7, 7}}), ElementsAre(1));
+  EXPECT_THAT(run_spec("reduce:op=argmin,shape=4,axes=0", {{3, -7, 7, -7}}), ElementsAre(1));
+  EXPECT_THAT(run_spec("reduce:op=argmax,shape=2x1,axes=1", {{0, 0}}), ElementsAre(0, 0));
+  EXPECT_THAT(run_spec("reduce:op=argmax,shape=2,axes=0", {{-0.0, 0.0}}), ElementsAre(0));
+  EXPECT_THAT(run_spec("reduce:op=argmax,shape=2,axes=0", {{-INFINITY, -INFINITY}}),
+              ElementsAre(0));
+  EXPECT_THAT(run_spec("reduce:op=argmin,shape=3,axes=0,dtype=u8", {{200, 9, 10}}), ElementsAre(1));
+}
+
+TEST(ReduceOp, ArgOfTheFirstNaN) {  // D3
+  EXPECT_THAT(run_spec("reduce:op=argmax,shape=5,axes=0", {{2, NAN, 7, 4, 1}}), ElementsAre(1));
+  EXPECT_THAT(run_spec("reduce:op=argmin,shape=5,axes=0", {{NAN, 2, NAN, 4, 1}}), ElementsAre(0));
+  EXPECT_THAT(run_spec("reduce:op=argmax,shape=5,axes=0", {{2, 4, 7, 1, NAN}}), ElementsAre(4));
+}
+
+TEST(ReduceOp, ArgCountsReducedAxesInOrder) {
+  // Axes 0 and 2 of 2x2x3: the place is r0 * 3 + r2.
+  EXPECT_THAT(
+      run_spec("reduce:op=argmax,shape=2x2x3,axes=2x0", {{1, 2, 3, 9, 0, 0, 4, 8, 1, 2, 3, 4}}),
+      ElementsAre(4, 0));
+}
+
 TEST(ReduceErrors, Axes) {
   EXPECT_THAT(workload_error("reduce:op=sum,shape=2x3,axes=2"), HasSubstr("axis 2 does not exist"));
   EXPECT_THAT(workload_error("reduce:op=sum,shape=2x3,axes=1x1"), HasSubstr("twice"));
-  EXPECT_THAT(workload_error("reduce:op=argmax,shape=2x3,axes=1"), HasSubstr("argmax"));
+  EXPECT_THAT(workload_error("reduce:op=argmax,shape=2x0,axes=1"),
+              HasSubstr("no argmax of no elements"));
   EXPECT_THAT(workload_error("reduce:op=median,shape=2x3,axes=1"), HasSubstr("one of sum mean"));
   EXPECT_THAT(workload_error("reduce:shape=2x3,axes=1"), HasSubstr("'op' is missing"));
   EXPECT_THAT(workload_error("reduce:op=sum,shape=2x-3,axes=1"), HasSubstr("'-3'"));

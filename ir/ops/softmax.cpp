@@ -1,11 +1,12 @@
-// softmax: exp(x - max) over its sum, along one axis. A line that holds +inf, or nothing but -inf,
-// is NaN.
-#include "espalier/ir/ops/pointwise.h"
+// softmax: exp(x - max) over its sum, along one axis.
+#include "espalier/ir/ops/softmax.h"
+
+#include "espalier/ir/ops/types.h"
 
 namespace espalier::ops {
 namespace {
 
-Result<Tensor> build(const Args& args) {
+Result<OpResult> build(const Args& args) {
   std::vector<int64_t> shape;
   int64_t along = 1;
   if (args.has("shape")) {
@@ -27,44 +28,49 @@ Result<Tensor> build(const Args& args) {
     if (args.has("axis")) return args.error("'axis' goes with 'shape'");
     shape = {args.integer("rows"), args.integer("cols")};
   }
-
+  ESP_TRY(const DType acc, float_accumulator_type(args));
   const Tensor x = placeholder("X", shape, args.dtype());
-  const auto skip = static_cast<size_t>(along);
+  return OpResult(softmax_along(x, static_cast<size_t>(along), acc), args.dtype());
+}
+
+}  // namespace
+
+Tensor softmax_along(const Tensor& x, size_t along, DType acc) {
+  const std::vector<int64_t>& shape = x->shape;
+  const auto at = static_cast<std::ptrdiff_t>(along);
   std::vector<int64_t> line_shape = shape;
-  line_shape.erase(line_shape.begin() + along);
+  line_shape.erase(line_shape.begin() + at);
   // An element's index from its line's and the place on it, and back.
   auto on_line = [&](const std::vector<Var>& line, const Expr& place) {
     std::vector<Expr> index(line.begin(), line.end());
-    index.insert(index.begin() + along, place);
+    index.insert(index.begin() + at, place);
     return index;
   };
   auto line_of = [&](const std::vector<Var>& v) {
     std::vector<Expr> index(v.begin(), v.end());
-    index.erase(index.begin() + along);
+    index.erase(index.begin() + at);
     return index;
   };
-  const Axis k = reduce_axis("k", shape[skip]), l = reduce_axis("k", shape[skip]);
+  const Axis k = reduce_axis("k", shape[along]), l = reduce_axis("k", shape[along]);
   const Tensor top = compute("top", line_shape, [&](const std::vector<Var>& line) {
-    return max_over(x.at(on_line(line, k)), {k});
+    return max_over(widened(acc, x.at(on_line(line, k))), {k});
   });
   const Tensor power = compute("power", shape, [&](const std::vector<Var>& v) {
-    return exp(x.at({v.begin(), v.end()}) - top.at(line_of(v)));
+    return exp(widened(acc, x.at({v.begin(), v.end()})) - top.at(line_of(v)));
   });
   const Tensor total = compute("total", line_shape, [&](const std::vector<Var>& line) {
     return sum(power.at(on_line(line, l)), l);
   });
   // Division by the total of a line is one operation a line this way, not one an element.
-  return compute(args.result_name("softmax"), shape, [&](const std::vector<Var>& v) {
+  return compute("softmax", shape, [&](const std::vector<Var>& v) {
     return power.at({v.begin(), v.end()}) * (1.0 / total.at(line_of(v)));
   });
 }
 
-}  // namespace
-
 std::vector<OpDef> softmax_ops() {
   KeyDef rows = required_int("rows"), cols = required_int("cols"), axis = required_int("axis");
   rows.required = cols.required = axis.required = false;
-  return {{"softmax", {rows, cols, list("shape", false), axis}, build}};
+  return {{"softmax", {rows, cols, list("shape", false), axis, accumulator_key()}, build}};
 }
 
 }  // namespace espalier::ops

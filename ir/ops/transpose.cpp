@@ -6,7 +6,7 @@
 namespace espalier::ops {
 namespace {
 
-Result<Tensor> build(const Args& args) {
+Result<OpResult> build(const Args& args) {
   const std::vector<int64_t>& shape = args.list("shape");
   const std::vector<int64_t>& perm = args.list("perm");
   std::vector<int64_t> sorted = perm;
@@ -22,11 +22,12 @@ Result<Tensor> build(const Args& args) {
   const Tensor x = placeholder("X", shape, args.dtype());
   std::vector<int64_t> result;
   for (int64_t p : perm) result.push_back(shape[static_cast<size_t>(p)]);
-  return compute(args.result_name("transposed"), result, [&](const std::vector<Var>& v) {
+  const Tensor y = compute("transposed", result, [&](const std::vector<Var>& v) {
     std::vector<Expr> index(v.size());
     for (size_t d = 0; d < v.size(); ++d) index[static_cast<size_t>(perm[d])] = v[d];
     return x.at(std::move(index));
   });
+  return OpResult(y);
 }
 
 }  // namespace

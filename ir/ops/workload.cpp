@@ -16,9 +16,6 @@ const std::vector<OpDef>& all_ops() {
     dtype.name = "dtype";
     dtype.kind = ValueKind::Type;
     dtype.fallback = "f32";
-    KeyDef acc = dtype;
-    acc.name = "acc";
-    acc.fallback.reset();
     KeyDef epilogue;
     epilogue.name = "epilogue";
     epilogue.kind = ValueKind::Chain;
@@ -28,10 +25,11 @@ const std::vector<OpDef>& all_ops() {
     scale.kind = ValueKind::Number;
     scale.fallback = "0.125";
     std::vector<OpDef> all;
-    for (auto family : {matmul_ops, convolution_ops, pool_ops, reduce_ops, softmax_ops, norm_ops,
-                        elementwise_ops, transpose_ops, embedding_ops}) {
+    for (auto family :
+         {matmul_ops, convolution_ops, transposed_convolution_ops, pool_ops, reduce_ops, norm_ops,
+          softmax_ops, elementwise_ops, transpose_ops, embedding_ops, attention_ops}) {
       for (OpDef& op : family()) {
-        for (const KeyDef& key : {dtype, acc, epilogue, scale}) op.keys.push_back(key);
+        for (const KeyDef& key : {dtype, epilogue, scale}) op.keys.push_back(key);
         all.push_back(std::move(op));
       }
     }
@@ -65,25 +63,6 @@ Result<const ops::OpDef*> lookup(std::string_view name) {
   std::string names;
   for (const std::string& n : workload_ops()) names += " " + n;
   return make_error(ErrorCode::NotFound, "there is no operator '", name, "'; operators are", names);
-}
-
-// Types that the operators are written for so far.
-Result<void> check_types(const ops::Args& args) {
-  auto check = [&](std::string_view key) -> Result<void> {
-    const DType t = *dtype_from_name(args.word(key));
-    if (t == DType::F32 || t == DType::F64) return {};
-    return args.unsupported("'", key, "=", name_of(t), "' is not done yet; there are f32 and f64");
-  };
-  ESP_TRY_VOID(check("dtype"));
-  if (args.has("to")) ESP_TRY_VOID(check("to"));
-  if (args.has("acc") && args.word("acc") != args.word("dtype")) {
-    return args.unsupported("'acc=", args.word("acc"), "' is not done yet; leave it out");
-  }
-  if (args.has("layout") && args.word("layout") != "nhwc") {
-    return args.unsupported("'layout=", args.word("layout"),
-                            "' is not supported yet; use layout=nhwc");
-  }
-  return {};
 }
 
 Result<void> check_tensor_bytes(const ops::Args& args, const ComputeDag& dag) {
@@ -146,15 +125,14 @@ std::string to_string(const Workload& workload) {
 Result<ComputeDag> make_workload(const Workload& workload) {
   ESP_TRY(const ops::OpDef* op, lookup(workload.op));
   ESP_TRY(const ops::Args args, ops::Args::resolve(*op, workload.values));
-  ESP_TRY_VOID(check_types(args));
-  ESP_TRY(Tensor result, op->build(args));
+  ESP_TRY(ops::OpResult result, op->build(args));
   std::optional<std::vector<int64_t>> operand_shape;
   if (op->name == "batch_matmul") {
     operand_shape = {{args.integer("m"), args.integer("n")}};
     if (args.word("add") == "n") operand_shape = {{args.integer("n")}};
   }
-  ESP_TRY(Tensor y, ops::apply_chain(args, args.chain("epilogue"), result, "Y", operand_shape));
-  Result<ComputeDag> dag = ComputeDag::make({y});
+  ESP_TRY(result, ops::apply_chain(args, args.chain("epilogue"), result, operand_shape));
+  Result<ComputeDag> dag = ComputeDag::make({ops::narrowed(result)});
   if (!dag.ok()) {
     return make_error(dag.error().code, op->name, ": ", dag.error().message);
   }

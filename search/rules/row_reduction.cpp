@@ -53,8 +53,11 @@ bool lanes_suit_better(const State& state, StageId s) {
   const std::vector<int> axes = lane_axes(state, s);
   if (axes.empty()) return false;
   const StageAccess access = analyze_stage(state, s);
-  const TilePlan plan = plan_tile(state, s);
-  if (!plan.good() || plan.vector_extent * 2 < access.lanes) return true;
+  const TilePlans tiles = plan_tiles(state, s);
+  if (tiles.plans.empty()) return true;
+  const TilePlan& plan = tiles.plans[0];
+  const int64_t columns = tiles.access.extent[static_cast<size_t>(plan.vector_axis)];
+  if (columns * 2 < access.lanes) return true;
   int64_t terms = 1;
   for (int a : axes) terms *= access.extent[static_cast<size_t>(a)];
   if (terms < kLongTerms * access.lanes) return false;

@@ -1,9 +1,10 @@
 #include "espalier/search/rules/tile_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
-#include "espalier/ir/children.h"
+#include "espalier/support/number.h"
 
 namespace espalier {
 namespace {
@@ -11,43 +12,21 @@ namespace {
 // A copy must be read several times to pay for itself.
 constexpr int64_t kWorthPacking = 8;
 
-// The divisor if the axis occurs as floordiv(axis, divisor) in the expression; the least if there
-// are several, 0 if there is none.
-int64_t find_group(const Expr& e, const Expr& axis) {
-  int64_t found = 0;
-  if (const auto* binary = e.as<BinaryNode>(); binary && binary->op == BinaryOp::FloorDiv) {
-    int64_t divisor = 0;
-    if (binary->a.same_as(axis) && is_const_int(binary->b, &divisor) && divisor > 1)
-      found = divisor;
-  }
-  for_each_child(*e.get(), [&](const Expr& child) {
-    const int64_t inner = find_group(child, axis);
-    if (inner > 0 && (found == 0 || inner < found)) found = inner;
-  });
-  return found;
-}
+// Vectors of elements that lie so far apart are put together from whole ones.
+constexpr int64_t kShuffledStride = 4;
 
-int64_t group_of(const StageInfo& info, int axis) {
-  const Expr var = info.axes[static_cast<size_t>(axis)].var;
-  int64_t group = 0;
-  for (const Access& access : info.accesses) {
-    for (const Expr& index : access.indices) {
-      const int64_t found = find_group(index, var);
-      if (found > 0 && (group == 0 || found < group)) group = found;
-    }
-  }
-  return group;
-}
+// A plan is an alternative if its score comes this near to the best.
+constexpr double kNear = 0.8;
 
 // Exactly one dimension of the source moves with the axis, by single elements: panels along it can
 // be cut out of that dimension.
-bool moves_one_dimension(const StageRead& read, int axis) {
+bool moves_one_dimension(const ReadAccess& read, int axis) {
   int moved = 0;
-  for (const LinearIndex& index : read.linear) {
-    const size_t a = static_cast<size_t>(axis);
-    const int64_t coef = a < index.coef.size() ? index.coef[a] : 0;
-    if (coef == 0) continue;
-    if (!index.affine || coef != 1) return false;
+  for (const ReadDimension& dim : read.dims) {
+    if (!dim.uses(axis)) continue;
+    if (dim.irregular[static_cast<size_t>(axis)] || dim.step[static_cast<size_t>(axis)] != 1) {
+      return false;
+    }
     ++moved;
   }
   return moved == 1;
@@ -55,68 +34,62 @@ bool moves_one_dimension(const StageRead& read, int axis) {
 
 class Planner {
  public:
-  Planner(const State& state, StageId s)
-      : state_(state),
-        stage_(state.stage(s)),
-        info_(state.dag().stage(stage_.op)),
-        access_(analyze_stage(state, s)) {}
+  Planner(const State& state, StageId s, StageAccess access)
+      : state_(state), info_(state.dag().stage(state.stage(s).op)), access_(std::move(access)) {}
 
-  TilePlan plan() {
-    TilePlan plan;
-    if (info_.reduce() == nullptr) return plan;
-    double best = 0;
+  std::vector<TilePlan> plans() {
+    std::vector<TilePlan> found;
+    if (info_.reduce() == nullptr) return found;
     for (int a = 0; a < access_.spatial; ++a) {
-      const double score = score_vector(a);
-      if (score > 0 && score >= best) {
-        best = score;
-        plan.vector_axis = a;
-      }
+      TilePlan plan;
+      plan.vector_axis = a;
+      plan.score = score_vector(a);
+      if (plan.score > 0) found.push_back(std::move(plan));
     }
-    if (!plan.good()) return plan;
-    const size_t v = static_cast<size_t>(plan.vector_axis);
-    plan.vector_extent = access_.extent[v];
-    const bool irregular =
-        std::any_of(access_.reads.begin(), access_.reads.end(),
-                    [&](const ReadAccess& r) { return r.uses[v] && !r.linear[v]; });
-    if (irregular) {
-      plan.vector_group = group_of(info_, plan.vector_axis);
-      if (plan.vector_group > 0) plan.vector_extent = plan.vector_group;
+    // Of equally good axes the last.
+    std::sort(found.begin(), found.end(), [](const TilePlan& a, const TilePlan& b) {
+      return a.score != b.score ? a.score > b.score : a.vector_axis > b.vector_axis;
+    });
+    std::erase_if(found, [&](const TilePlan& plan) { return plan.score < kNear * found[0].score; });
+    for (TilePlan& plan : found) {
+      find_rows(&plan);
+      for (const ReadAccess& r : access_.reads) plan.reads.push_back(plan_read(r, plan));
     }
-    find_rows(&plan);
-    for (const ReadAccess& r : access_.reads) plan.reads.push_back(plan_read(r, plan));
-    return plan;
+    return found;
   }
 
  private:
   bool packable(const ReadAccess& r, int axis) const {
     const bool worth =
         r.constant || (r.elements > 0 && access_.points() / r.elements >= kWorthPacking);
-    return worth && r.all_linear() &&
-           moves_one_dimension(stage_.reads[static_cast<size_t>(r.number)], axis);
+    // Weights are packed whole; of others, a copy holds what is read below some loop, which only
+    // plain steps tell.
+    return worth && (r.constant || r.all_linear()) && moves_one_dimension(r, axis);
   }
 
-  // How well lanes along the axis suit; 0 not at all.
+  // How well lanes along the axis suit; 0 not at all. Reads happen at each term, the write once for
+  // all of them.
   double score_vector(int axis) const {
     const size_t a = static_cast<size_t>(axis);
     const int64_t extent = access_.extent[a];
     if (extent < 2) return 0;
-    double score = access_.write_stride[a] == 1 ? 4 : 0.25;
+    const double terms = static_cast<double>(std::max<int64_t>(access_.reduce_points(), 1));
+    double score = access_.write_stride[a] == 1 ? 4 : 4 - 3.75 * std::min(1.0, 32 / terms);
     for (const ReadAccess& r : access_.reads) {
       if (!r.uses[a]) {
         score += 0.5;
-      } else if (r.contiguous(axis)) {
+      } else if (r.contiguous(axis) || (r.constant && packable(r, axis))) {
         score += 2;
-      } else if (packable(r, axis)) {
-        score += r.constant ? 1.5 : 0.75;
-      } else if (!r.linear[a] && group_of(info_, axis) > 1) {
+      } else if (r.linear[a] && r.stride[a] > 1 && r.stride[a] <= kShuffledStride) {
         score += 0.5;
-      } else {
+      } else if (!packable(r, axis)) {
         return 0;
       }
     }
-    return extent < access_.lanes
-               ? score * static_cast<double>(extent) / static_cast<double>(access_.lanes)
-               : score;
+    // Lanes that a guard tells apart are masked; those past the end are idle.
+    if (access_.guarded[a]) score *= 0.8;
+    const int64_t lanes = round_up(extent, access_.lanes);
+    return score * std::sqrt(static_cast<double>(extent) / static_cast<double>(lanes));
   }
 
   // Reads whose vectors stay the same along the axis.
@@ -186,9 +159,9 @@ class Planner {
                                      [&](int a) { return r.uses[static_cast<size_t>(a)]; });
       alike = alike || (moves && r.uses[static_cast<size_t>(plan.vector_axis)]);
     }
-    const int64_t most = most_rows(axes, plan.vector_axis);
-    RegisterTile tile = choose_register_tile(extent, plan.vector_extent, access_.lanes,
-                                             state_.task().target, alike, most);
+    const int64_t columns = access_.extent[static_cast<size_t>(plan.vector_axis)];
+    RegisterTile tile = choose_register_tile(extent, columns, access_.lanes, state_.task().target,
+                                             alike, most_rows(axes, plan.vector_axis));
     return {std::move(axes), tile};
   }
 
@@ -198,9 +171,8 @@ class Planner {
     read.constant = r.constant;
     read.vector = r.uses[static_cast<size_t>(plan.vector_axis)];
     for (int a : plan.rows[0].axes) read.rows = read.rows || r.uses[static_cast<size_t>(a)];
-    read.must_pack = read.vector && !r.contiguous(plan.vector_axis) &&
-                     r.linear[static_cast<size_t>(plan.vector_axis)];
     read.packable = packable(r, plan.vector_axis);
+    read.must_pack = read.packable && read.vector && !r.contiguous(plan.vector_axis);
     const int bytes = bytes_of(state_.dag().stage(r.producer).tensor->dtype);
     for (int a = access_.spatial; a < access_.axes(); ++a) {
       const int64_t step = std::abs(r.stride[static_cast<size_t>(a)]) * bytes;
@@ -210,14 +182,19 @@ class Planner {
   }
 
   const State& state_;
-  const Stage& stage_;
   const StageInfo& info_;
   const StageAccess access_;
 };
 
 }  // namespace
 
-TilePlan plan_tile(const State& state, StageId s) { return Planner(state, s).plan(); }
+TilePlans plan_tiles(const State& state, StageId s) {
+  TilePlans all;
+  all.cuts = find_cuts(state, s);
+  all.access = analyze_stage(state, s, all.cuts);
+  all.plans = Planner(state, s, all.access).plans();
+  return all;
+}
 
 int64_t panel_bytes(const StageAccess& access, const RegisterTile& tile, int element_bytes) {
   return access.reduce_points() * tile.cols * element_bytes;

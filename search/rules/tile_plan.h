@@ -19,24 +19,29 @@ struct ReadPlan {
   int64_t stride_bytes = 0;  // largest step between neighbours along a reduction axis
 };
 
-// One way to choose the axis that is unrolled: neighbouring axes that act as one when fused.
+// One way to choose the axis that is unrolled: neighbouring axes that act as one when fused. Axes
+// here and below are those of the plan's access, some of which are parts of axes that are cut.
 struct RowOption {
   std::vector<int> axes;  // empty: there is none
   RegisterTile tile;      // to start from
 };
 
 struct TilePlan {
-  int vector_axis = -1;  // -1: no axis serves; the plan is no good
-  // The vector axis falls into groups of so many elements that some read sees as one (grouped
-  // convolutions); 0: it does not.
-  int64_t vector_group = 0;
-  int64_t vector_extent = 0;    // of a group if there are groups
+  int vector_axis = -1;
+  double score = 0;             // of that axis
   std::vector<RowOption> rows;  // best first, at least one
   std::vector<ReadPlan> reads;
-  bool good() const { return vector_axis >= 0; }
 };
 
-TilePlan plan_tile(const State& state, StageId s);
+// Cuts that all plans of a stage share, and the plans by what their vectors go along, best first;
+// none: no axis serves.
+struct TilePlans {
+  std::vector<AxisCut> cuts;
+  StageAccess access;  // with the cuts
+  std::vector<TilePlan> plans;
+};
+
+TilePlans plan_tiles(const State& state, StageId s);
 
 // Estimated bytes of the panel that one column of tiles reads over the whole reduction.
 int64_t panel_bytes(const StageAccess& access, const RegisterTile& tile, int element_bytes);

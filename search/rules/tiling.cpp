@@ -51,7 +51,7 @@ std::optional<bool> worth_sharing(const PartialSketch& sketch, StageId s) {
   const StageAccess access = analyze_stage(sketch.state(), s);
   if (threads <= 1 || !info.reduce()->combiner.reorderable) return {};
   if (access.reduce_points() < 256 * threads) return {};
-  const RegisterTile tile = plan_tile(sketch.state(), s).rows[0].tile;
+  const RegisterTile tile = plan_tiles(sketch.state(), s).plans[0].rows[0].tile;
   const int64_t tiles = ceil_div(access.spatial_points(), tile.rows * tile.cols);
   if (tiles >= 8 * threads) return {};
   // Every thread reads the operands that its results share; of long panels that is most of the
@@ -98,14 +98,13 @@ class TilingRule final : public SketchRule {
   double suits(const PartialSketch& sketch, StageId s) const override {
     const Anchor anchor = find_anchor(sketch, s);
     if (anchor.stage < 0) return 0;
-    const StageAccess access = analyze_stage(sketch.state(), anchor.stage);
-    if (access.points() <= 1) return 0;
-    const TilePlan plan = plan_tile(sketch.state(), anchor.stage);
-    if (!plan.good()) return 0;
+    const TilePlans tiles = plan_tiles(sketch.state(), anchor.stage);
+    if (tiles.access.points() <= 1 || tiles.plans.empty()) return 0;
     // With lanes along its terms the reduction has a nest of its own, and so has what follows it.
     if (anchor.epilogue >= 0 && lanes_suit_better(sketch.state(), anchor.stage)) return 0.5;
     // Few lanes in use: a reduction along its own axis may do better.
-    return plan.vector_extent * 2 < access.lanes ? 8 : 20;
+    const auto columns = static_cast<size_t>(tiles.plans[0].vector_axis);
+    return tiles.access.extent[columns] * 2 < tiles.access.lanes ? 8 : 20;
   }
 
   void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {

@@ -10,6 +10,12 @@ namespace {
 
 constexpr int64_t kWindow = 11;  // longest reduction axis that counts as a window
 
+const ReadAccess* find_read(const StageAccess& access, int number) {
+  const auto found = std::find_if(access.reads.begin(), access.reads.end(),
+                                  [&](const ReadAccess& r) { return r.number == number; });
+  return found == access.reads.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 TilingNest::TilingNest(PartialSketch& sketch, Chooser& chooser, StageId anchor, StageId epilogue)
@@ -17,27 +23,28 @@ TilingNest::TilingNest(PartialSketch& sketch, Chooser& chooser, StageId anchor, 
       chooser_(chooser),
       anchor_(anchor),
       epilogue_(epilogue),
-      access_(analyze_stage(sketch.state(), anchor)),
-      plan_(plan_tile(sketch.state(), anchor)) {}
+      tiles_(plan_tiles(sketch.state(), anchor)),
+      access_(tiles_.access) {}
 
 bool TilingNest::Order::has(Part p) const {
   return std::find(parts.begin(), parts.end(), p) != parts.end();
 }
 
 void TilingNest::build() {
+  const int defined = sketch_.stage(anchor_).spatial_axes + sketch_.stage(anchor_).reduce_axes;
   for (LoopId l : sketch_.stage(anchor_).order) {
-    if (l >= access_.axes() && !sketch_.loop(anchor_, l).reduce) share_ = l;
+    if (l >= defined && !sketch_.loop(anchor_, l).reduce) share_ = l;
   }
   choose();
   root_ = fused_ ? epilogue_ : anchor_;
+  cut_axes();
   split_columns_and_rows();
   fused_ ? build_fused() : build_rooted();
 }
 
 std::vector<TilingNest::Order> TilingNest::orders() const {
   const bool has_rows = !rows_.axes.empty();
-  const bool has_others =
-      access_.spatial > static_cast<int>(rows_.axes.size()) + 1 || plan_.vector_group > 0;
+  const bool has_others = access_.spatial > static_cast<int>(rows_.axes.size()) + 1;
   std::vector<Order> all = {{"O V R", {Part::O, Part::V0, Part::R0}}};
   if (has_others) all.push_back({"V O R", {Part::V0, Part::O, Part::R0}});
   if (has_rows) {
@@ -69,7 +76,7 @@ int TilingNest::preferred_order(const std::vector<Order>& orders) const {
   };
   // The panel of a column of tiles is read again for every row: it should stay in cache.
   if (panel > target.l2_bytes / 4 * 3 && !rows_.axes.empty()) return find("V K O R v r");
-  const int64_t all_panels = panel / std::max<int64_t>(1, rows_.tile.cols) * plan_.vector_extent;
+  const int64_t all_panels = panel / std::max<int64_t>(1, rows_.tile.cols) * columns_extent();
   bool same_for_others = true;
   for (const ReadPlan& r : plan_.reads) {
     if (!r.vector) continue;
@@ -93,11 +100,20 @@ bool TilingNest::wants_pack(const ReadPlan& read) const {
   if (read.constant) return true;
   int64_t rows = 1;
   for (int a : rows_.axes) rows *= access_.extent[static_cast<size_t>(a)];
-  const bool scattered = read.stride_bytes >= 512 || plan_.vector_extent % access_.lanes != 0;
+  const bool scattered = read.stride_bytes >= 512 || columns_extent() % access_.lanes != 0;
   return scattered && rows >= 8 * rows_.tile.rows;
 }
 
+bool TilingNest::tiles_outer_part() const {
+  const auto is_outer = [&](int a) {
+    return access_.part[static_cast<size_t>(a)] == AxisPart::Outer;
+  };
+  return is_outer(plan_.vector_axis) || std::any_of(rows_.axes.begin(), rows_.axes.end(), is_outer);
+}
+
 void TilingNest::choose() {
+  plan_ = tiles_.plans[static_cast<size_t>(
+      chooser_.choose("columns", static_cast<int>(tiles_.plans.size())))];
   rows_ =
       plan_.rows[static_cast<size_t>(chooser_.choose("rows", static_cast<int>(plan_.rows.size())))];
   const std::vector<Order> all = orders();
@@ -120,11 +136,12 @@ void TilingNest::choose() {
   // An epilogue of many instructions goes over the finished tile row by row; inside the nest of the
   // accumulators it would be repeated for each of them.
   long_epilogue_ = epilogue_ >= 0 && takes_math(sketch_.state(), epilogue_);
-  const bool can_fuse = epilogue_ >= 0 && !blocked && rows_.axes.size() <= 1 && !long_epilogue_;
+  const bool can_fuse = epilogue_ >= 0 && !blocked && rows_.axes.size() <= 1 && !long_epilogue_ &&
+                        !tiles_outer_part();
   fused_ = can_fuse && chooser_.flag("anchor inside its consumer", !variable_pack);
   if (order_.has(Part::V1) && !rows_.axes.empty()) {
     // What is copied should be used a few times.
-    const bool reused = plan_.vector_extent >= 4 * rows_.tile.cols;
+    const bool reused = columns_extent() >= 4 * rows_.tile.cols;
     pack_rows_ = chooser_.flag("pack rows", reused);
   }
   const bool guarded_rows = std::any_of(rows_.axes.begin(), rows_.axes.end(), [&](int a) {
@@ -135,6 +152,14 @@ void TilingNest::choose() {
         ceil_div(access_.extent[static_cast<size_t>(rows_.axes[0])], rows_.tile.rows);
     partition_ = chooser_.flag("partition rows", tiles >= 3);
   }
+  // Lanes that a guard tells apart are masked, or gathered one by one.
+  const bool guarded_columns = access_.guarded[static_cast<size_t>(plan_.vector_axis)];
+  if (guarded_columns) {
+    const int64_t tiles = ceil_div(columns_extent(), rows_.tile.cols);
+    partition_columns_ = chooser_.flag("partition columns", tiles >= 3);
+  }
+  // Of the tile there will then be nine copies.
+  if (partition_ && partition_columns_) rows_.tile.rows = std::min<int64_t>(rows_.tile.rows, 8);
 
   // Small reduction axes become straight code, first those that a guard mentions: where it mentions
   // the rows as well, it is decided once both are numbers. One that mentions loops further out only
@@ -147,13 +172,13 @@ void TilingNest::choose() {
       if (small && access_.guarded[i] == guarded) windows.push_back(a);
     }
   }
-  const int64_t limit = partition_ ? 96 : 192;
+  const int64_t limit = 192 / (partition_ ? 2 : 1) / (partition_columns_ ? 2 : 1);
   int64_t copies = rows_.tile.rows * ceil_div(rows_.tile.cols, access_.lanes);
   int preferred = 0;
   for (size_t w = 0; w < windows.size(); ++w) {
     const size_t i = static_cast<size_t>(windows[w]);
     copies *= access_.extent[i];
-    const bool useful = !access_.guarded[i] || (guarded_rows && w == 0);
+    const bool useful = !access_.guarded[i] || ((guarded_rows || guarded_columns) && w == 0);
     if (!useful || copies > limit) break;
     preferred = static_cast<int>(w) + 1;
   }
@@ -170,18 +195,33 @@ void TilingNest::choose() {
   unroll_reduction_ = chooser_.flag("unroll the reduction", false);
 }
 
+void TilingNest::cut_axes() {
+  std::vector<LoopId> loops;
+  for (const AxisCut& cut : tiles_.cuts) {
+    const std::vector<LoopId> parts =
+        sketch_.split(root_, static_cast<LoopId>(cut.axis), {SketchBuilder::fixed(cut.by)});
+    loops.insert(loops.end(), parts.begin(), parts.end());
+  }
+  auto next = loops.begin();
+  for (size_t p = 0; p < access_.origin.size(); ++p) {
+    const bool whole = access_.part[p] == AxisPart::Whole;
+    loop_of_.push_back(whole ? static_cast<LoopId>(access_.origin[p]) : *next++);
+  }
+}
+
 void TilingNest::split_columns_and_rows() {
-  for (int a = 0; a < access_.spatial; ++a) {
-    const bool row = std::find(rows_.axes.begin(), rows_.axes.end(), a) != rows_.axes.end();
-    if (a != plan_.vector_axis && !row) others_.push_back(static_cast<LoopId>(a));
+  // What makes a read irregular goes outside: below it, the read is a plain one.
+  for (bool irregular : {true, false}) {
+    for (int a = 0; a < access_.spatial; ++a) {
+      const bool row = std::find(rows_.axes.begin(), rows_.axes.end(), a) != rows_.axes.end();
+      if (a == plan_.vector_axis || row) continue;
+      const bool is_irregular =
+          std::any_of(access_.reads.begin(), access_.reads.end(),
+                      [&](const ReadAccess& r) { return !r.linear[static_cast<size_t>(a)]; });
+      if (is_irregular == irregular) others_.push_back(loop_of_[static_cast<size_t>(a)]);
+    }
   }
-  LoopId cols = static_cast<LoopId>(plan_.vector_axis);
-  if (plan_.vector_group > 0) {
-    const std::vector<LoopId> groups =
-        sketch_.split(root_, cols, {SketchBuilder::fixed(plan_.vector_group)});
-    others_.push_back(groups[0]);
-    cols = groups.back();
-  }
+  const LoopId cols = loop_of_[static_cast<size_t>(plan_.vector_axis)];
   const Target& target = sketch_.task().target;
   const int64_t block = order_.has(Part::K0) ? 256 : access_.reduce_points();
   const int bytes = bytes_of(sketch_.task().dag.stage(sketch_.stage(anchor_).op).tensor->dtype);
@@ -194,7 +234,7 @@ void TilingNest::split_columns_and_rows() {
     const int64_t panels = std::max<int64_t>(1, cache / 2 / (block * rows_.tile.cols * bytes));
     col_factors.push_back(
         sketch_.slot(name_slot(sketch_, anchor_, "column block"), SlotKind::Tile,
-                     std::min(panels, ceil_div(plan_.vector_extent, rows_.tile.cols))));
+                     std::min(panels, ceil_div(columns_extent(), rows_.tile.cols))));
   }
   cols_ = sketch_.slot(name_slot(sketch_, anchor_, "columns"), SlotKind::Vector, rows_.tile.cols);
   col_factors.push_back(cols_);
@@ -204,10 +244,9 @@ void TilingNest::split_columns_and_rows() {
   col_[2] = parts.back();
 
   if (rows_.axes.empty()) return;
-  LoopId row = static_cast<LoopId>(rows_.axes[0]);
-  if (rows_.axes.size() > 1) {
-    row = sketch_.fuse(root_, {rows_.axes.begin(), rows_.axes.end()});
-  }
+  std::vector<LoopId> row_loops;
+  for (int a : rows_.axes) row_loops.push_back(loop_of_[static_cast<size_t>(a)]);
+  const LoopId row = sketch_.fuse(root_, row_loops);
   if (order_.has(Part::R1)) {
     const int64_t tiles =
         std::max<int64_t>(1, target.l2_bytes / 4 / (block * rows_.tile.rows * bytes));
@@ -266,6 +305,7 @@ void TilingNest::order_outer_loops() {
     if (outer_[i] == reduction_outer_ && order_.parts.back() != Part::K0) from = i + 1;
     if (outer_[i] == reduction_outer_ && order_.parts.back() == Part::K0) to = std::min(to, i);
     if (partition_ && outer_[i] == row_[0]) to = std::min(to, i);
+    if (partition_columns_ && outer_[i] == col_[0]) to = std::min(to, i);
     if (pack_rows_ && outer_[i] == row_[0]) to = std::min(to, i + 1);
   }
   bool packs_inside = false;
@@ -294,16 +334,14 @@ void TilingNest::order_outer_loops() {
 
 void TilingNest::pack_at_root(const ReadPlan& read) {
   // [what other axes use, blocks of columns, what the reduction uses, columns of a block]
-  const StageRead& source = sketch_.stage(anchor_).reads[static_cast<size_t>(read.number)];
+  const ReadAccess& source = *find_read(access_, read.number);
   std::vector<LayoutEntry> outside, inside;
   int16_t cut = 0;
-  for (size_t d = 0; d < source.linear.size(); ++d) {
-    const std::vector<int64_t>& coef = source.linear[d].coef;
-    bool columns = false, reduction = false;
-    for (size_t a = 0; a < coef.size(); ++a) {
-      if (coef[a] == 0) continue;
-      columns = columns || static_cast<int>(a) == plan_.vector_axis;
-      reduction = reduction || static_cast<int>(a) >= access_.spatial;
+  for (size_t d = 0; d < source.dims.size(); ++d) {
+    const bool columns = source.dims[d].uses(plan_.vector_axis);
+    bool reduction = false;
+    for (int a = access_.spatial; a < access_.axes(); ++a) {
+      reduction = reduction || source.dims[d].uses(a);
     }
     LayoutEntry entry;
     entry.kind = LayoutEntry::Kind::Dim;
@@ -334,15 +372,13 @@ void TilingNest::pack_at_root(const ReadPlan& read) {
 }
 
 void TilingNest::pack_at_loop(const ReadPlan& read, LoopId at, LoopId last) {
-  const ReadAccess* access = nullptr;
-  for (const ReadAccess& r : access_.reads) {
-    if (r.number == read.number) access = &r;
-  }
+  const StageAccess whole = analyze_stage(sketch_.state(), anchor_);
+  const ReadAccess& source = *find_read(whole, read.number);
   const Stage& stage = sketch_.stage(anchor_);
   std::vector<LayoutEntry> layout;
   for (LoopId l : loops_below(stage, at)) {
     bool used = false;
-    for (int a : axes_of_loop(stage, l)) used = used || access->uses[static_cast<size_t>(a)];
+    for (int a : axes_of_loop(stage, l)) used = used || source.uses[static_cast<size_t>(a)];
     if (!used || l == last) continue;
     layout.push_back({LayoutEntry::Kind::Loop, l, {}});
   }
@@ -397,7 +433,7 @@ void TilingNest::finish_tile(StageId s, LoopId rows, LoopId cols) {
 
 void TilingNest::finish_reduction(StageId s) {
   for (int a : straight_) {
-    const LoopId l = static_cast<LoopId>(a);
+    const LoopId l = loop_of_[static_cast<size_t>(a)];
     // An axis that was cut into blocks is no window any more.
     if (sketch_.loop(s, l).state == LoopState::Leaf) sketch_.unroll(s, l);
   }
@@ -463,6 +499,7 @@ void TilingNest::build_rooted() {
   // The fresh loops that write the tile back, in the order of those that they mirror.
   const std::vector<LoopId> back = loops_below(sketch_.stage(anchor_), tile_loop_);
   if (partition_) sketch_.annotate(anchor_, row_[0], Annotation::Partition);
+  if (partition_columns_) sketch_.annotate(anchor_, col_[0], Annotation::Partition);
 
   if (epilogue_ >= 0) {
     sketch_.compute_after(epilogue_, anchor_, tile_loop_);
@@ -485,8 +522,13 @@ void TilingNest::build_rooted() {
 void TilingNest::build_fused() {
   order_outer_loops();
   sketch_.compute_at(anchor_, epilogue_, tile_loop_);
-  const LoopId cols = static_cast<LoopId>(plan_.vector_axis);
-  const LoopId rows = rows_.axes.empty() ? kNoLoop : static_cast<LoopId>(rows_.axes[0]);
+  // The anchor's own axes: below the loops of the epilogue, parts that the tile does not go along
+  // are single places.
+  const auto whole_axis = [&](int a) {
+    return static_cast<LoopId>(access_.origin[static_cast<size_t>(a)]);
+  };
+  const LoopId cols = whole_axis(plan_.vector_axis);
+  const LoopId rows = rows_.axes.empty() ? kNoLoop : whole_axis(rows_.axes[0]);
   if (unroll_reduction_) {
     const std::vector<LoopId> parts =
         sketch_.split(anchor_, reduction_loops(anchor_).back(),
@@ -509,6 +551,7 @@ void TilingNest::build_fused() {
   sketch_.registers(anchor_);
   finish_tile(epilogue_, row_[2], col_[2]);
   if (partition_) sketch_.annotate(epilogue_, row_[0], Annotation::Partition);
+  if (partition_columns_) sketch_.annotate(epilogue_, col_[0], Annotation::Partition);
 }
 
 }  // namespace espalier

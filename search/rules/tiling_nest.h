@@ -28,6 +28,7 @@ class TilingNest {
   int preferred_order(const std::vector<Order>& orders) const;
 
   void choose();
+  void cut_axes();                // of root_; makes loop_of_
   void split_columns_and_rows();  // of root_
   void order_outer_loops();       // makes outer_ and innermost_outer_
   void build_rooted();            // the anchor has the outer loops; the epilogue runs after tiles
@@ -41,19 +42,24 @@ class TilingNest {
   void vectorize_copy(StageId copy, const std::vector<LayoutEntry>& layout,
                       const ReadAccess& access);
   bool wants_pack(const ReadPlan& read) const;
+  int64_t columns_extent() const { return access_.extent[static_cast<size_t>(plan_.vector_axis)]; }
+  // Whether the tile goes along the outer part of an axis that is cut: it then covers places that
+  // do not lie side by side.
+  bool tiles_outer_part() const;
 
   PartialSketch& sketch_;
   Chooser& chooser_;
   const StageId anchor_, epilogue_;
-  const StageAccess access_;
-  const TilePlan plan_;
+  const TilePlans tiles_;
+  const StageAccess& access_;
 
   // Choices.
+  TilePlan plan_;
   RowOption rows_;
   Order order_;
   bool fused_ = false;
   bool long_epilogue_ = false;
-  bool partition_ = false;
+  bool partition_ = false, partition_columns_ = false;
   bool largest_reduction_first_ = false;
   bool pack_rows_ = false;
   std::vector<int> straight_;  // small reduction axes that become straight code
@@ -62,6 +68,7 @@ class TilingNest {
 
   // Loops of the root stage.
   StageId root_ = -1;
+  std::vector<LoopId> loop_of_;                  // by axis
   std::vector<LoopId> others_;                   // O
   LoopId row_[3] = {kNoLoop, kNoLoop, kNoLoop};  // outer, middle, register
   LoopId col_[3] = {kNoLoop, kNoLoop, kNoLoop};
