@@ -25,6 +25,17 @@ const char* const kWorkloads[] = {
     "conv2d:n=1,h=224,w=224,ci=3,co=64,k=7,s=2,p=3,epilogue=bias+relu",
     "conv2d:n=2,h=13,w=13,ci=31,co=33,k=1,epilogue=bias+relu",
     "conv2d:n=1,h=14,w=14,ci=64,co=64,k=3,p=1,g=8,epilogue=bias+relu",
+    "conv1d:n=1,l=127,ci=31,co=45,k=5,d=2,p=3",
+    "conv3d:n=1,depth=5,h=17,w=19,ci=7,co=29,k=3,s=2,p=1",
+    "conv2d:n=1,h=28,w=28,ci=64,co=64,k=3,p=1,layout=nchw,epilogue=bias+relu",
+    "conv2d_transpose:n=1,h=16,w=16,ci=64,co=64,k=4,s=2,p=1,epilogue=bias+relu",
+    "conv2d_transpose:n=1,h=9,w=11,ci=31,co=29,k=3,s=2,p=1,op=1",
+    "capsule_conv2d:n=1,h=16,w=16,ci=8,co=32,k=3,p=1",
+    "max_pool2d:n=1,h=57,w=57,c=13,k=3,s=2,p=1,layout=nchw",
+    "depthwise_conv2d:n=1,h=57,w=57,c=13,k=3,p=1,layout=nchw",
+    "reduce:op=argmax,shape=1024x257,axes=1",
+    "norm2:b=3,m=61,n=131",
+    "attention_scores:seq=61,heads=3,dim=37",
     "depthwise_conv2d:n=1,h=57,w=57,c=131,k=3,s=1,p=1,epilogue=bias+relu6",
     "max_pool2d:n=1,h=28,w=28,c=64,k=3,s=2,p=1",
     "avg_pool2d:n=1,h=28,w=28,c=64,k=3,s=2,p=1",
@@ -103,6 +114,23 @@ TEST(SketchSpace, MatmulsKeepARegisterTileAndPackWhatTheyReuse) {
   EXPECT_TRUE(contains(nest, "B.pack: f32[512, ")) << nest;
   EXPECT_TRUE(contains(nest, "vectorize")) << nest;
   EXPECT_FALSE(contains(nest, "parallel")) << nest;
+}
+
+// Convolutions of all kinds are the same to the rules: a register tile over packed weights.
+TEST(SketchSpace, ConvolutionsOfAllKindsHaveARegisterTile) {
+  for (const char* spec :
+       {"conv1d:n=1,l=128,ci=32,co=64,k=3,p=1", "conv3d:n=1,depth=4,h=16,w=16,ci=16,co=32,k=3,p=1",
+        "conv2d:n=1,h=28,w=28,ci=64,co=64,k=3,p=2,d=2",
+        "conv2d:n=1,h=28,w=28,ci=64,co=64,k=3,p=1,g=2",
+        "conv2d:n=1,h=28,w=28,ci=64,co=64,k=3,p=1,layout=nchw",
+        "conv2d_transpose:n=1,h=16,w=16,ci=64,co=64,k=4,s=2,p=1",
+        "capsule_conv2d:n=1,h=16,w=16,ci=8,co=32,k=3,p=1"}) {
+    const std::string nest = nest_of(spec);
+    for (const char* part : {"at bind", "] registers", " vectorize", " unroll"}) {
+      EXPECT_TRUE(contains(nest, part)) << spec << "\n" << nest;
+    }
+    EXPECT_FALSE(contains(nest, "X.pack")) << spec << "\n" << nest;
+  }
 }
 
 TEST(SketchSpace, WeightsArePackedOnceAtBind) {

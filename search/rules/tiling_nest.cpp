@@ -385,7 +385,7 @@ void TilingNest::pack_at_loop(const ReadPlan& read, LoopId at, LoopId last) {
   layout.push_back({LayoutEntry::Kind::Loop, last, {}});
   const StageId copy = sketch_.cache_read(anchor_, read.number, at, layout);
   if (!sketch_.ok()) return;
-  vectorize_copy(copy, layout, *access);
+  vectorize_copy(copy, layout, source);
   const bool outside_threads = std::any_of(outer_.begin(), outer_.end(), [&](LoopId l) {
     return sketch_.loop(anchor_, l).parallel &&
            std::find(outer_.begin(), outer_.end(), l) > std::find(outer_.begin(), outer_.end(), at);
