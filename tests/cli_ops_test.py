@@ -35,7 +35,7 @@ OPERATORS = [
     ("elementwise:op=cast,to=i8,shape=133", ["A"]),
     ("elementwise:op=div,shape=133,dtype=i32", ["A", "B"]),
     ("transpose:shape=5x7x9,perm=2x0x1,dtype=u8", ["X"]),
-    ("embedding:rows=5,cols=9,vocab=7", ["X", "W"]),
+    ("embedding:rows=5,cols=9,vocab=7", ["W", "X"]),
     ("attention_scores:seq=9,heads=3,dim=5", ["Q", "K"]),
 ]
 

@@ -102,6 +102,14 @@ class GroupFinder {
   std::vector<std::optional<Map>> maps_;  // of the group's stages, by DAG stage
 };
 
+// Whether the reduction reads neighbouring rows side by side, so that they can be its lanes.
+bool has_rows_for_lanes(const State& state, StageId s) {
+  const StageAccess access = analyze_stage(state, s);
+  return std::all_of(access.reads.begin(), access.reads.end(), [&](const ReadAccess& r) {
+    return access.spatial > 0 && r.contiguous(access.spatial - 1);
+  });
+}
+
 class RowFusionRule final : public SketchRule {
  public:
   std::string_view name() const override { return "row fusion"; }
@@ -110,6 +118,14 @@ class RowFusionRule final : public SketchRule {
     if (sketch.task().dag.stage(sketch.stage(s).op).reduce() != nullptr) return 0;
     const Group group = GroupFinder(sketch, s).find();
     if (group.members.empty() || group.shared.empty()) return 0;
+    const int last = sketch.stage(s).spatial_axes - 1;
+    if (std::find(group.shared.begin(), group.shared.end(), last) != group.shared.end()) {
+      // Lanes are rows then; reductions that cannot have them so are better off on their own.
+      for (StageId m : group.members) {
+        const bool reduces = sketch.task().dag.stage(sketch.stage(m).op).reduce() != nullptr;
+        if (reduces && !has_rows_for_lanes(sketch.state(), m)) return 0.5;
+      }
+    }
     // A single member without rows of its own is the tiling rule's business.
     const bool same_shape =
         group.members.size() == 1 && reads_at_own_index(sketch.state(), s, group.members[0]);

@@ -174,6 +174,13 @@ void TilingNest::choose() {
   }
   const int64_t limit = 192 / (partition_ ? 2 : 1) / (partition_columns_ ? 2 : 1);
   int64_t copies = rows_.tile.rows * ceil_div(rows_.tile.cols, access_.lanes);
+  if (partition_ && partition_columns_) {
+    // Parts of both have a tile for their tails.
+    int64_t rows = 1;
+    for (int a : rows_.axes) rows *= access_.extent[static_cast<size_t>(a)];
+    if (rows % rows_.tile.rows != 0) copies *= 2;
+    if (columns_extent() % rows_.tile.cols != 0) copies *= 2;
+  }
   int preferred = 0;
   for (size_t w = 0; w < windows.size(); ++w) {
     const size_t i = static_cast<size_t>(windows[w]);
