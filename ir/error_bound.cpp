@@ -1,11 +1,13 @@
 #include "espalier/ir/error_bound.h"
 
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "espalier/ir/access.h"
 #include "espalier/ir/internal/bounded_expr.h"
 #include "espalier/ir/mutate.h"
+#include "espalier/ir/scalar_ops.h"
 
 namespace espalier {
 namespace {
@@ -16,6 +18,8 @@ struct BoundedTensor {
   double relative = 0, floor = 0;
   Tensor absolute;   // none: 0
   double scale = 1;  // of `absolute`
+  double most =
+      std::numeric_limits<double>::infinity();  // where `absolute` is this, it is infinite
 };
 
 BoundedTensor exact(Tensor value) {
@@ -92,7 +96,11 @@ class Translator {
 
   static Bounded element(const BoundedTensor& t, std::vector<Expr> indices) {
     Bounded b{t.value.at(indices), t.relative, t.floor, {}};
-    if (t.absolute) b.absolute = times(t.scale, t.absolute.at(std::move(indices)));
+    if (!t.absolute) return b;
+    b.absolute = times(t.scale, t.absolute.at(std::move(indices)));
+    if (!std::isfinite(t.most)) return b;
+    const Expr beyond = b.absolute >= make_float(DType::F64, t.most);
+    b.absolute = select(beyond, make_float(DType::F64, HUGE_VAL), b.absolute);
     return b;
   }
 
@@ -120,24 +128,36 @@ class Translator {
     if (term.exact() && !is_float(t)) return r;
     switch (c.kind) {
       case Combiner::Kind::Sum: {
-        const double own = rounding_of(t) * (16 + 2 * std::sqrt(count)) + term.relative;
-        r.floor = count * term.floor;
+        const double rounding = rounding_of(t) * (16 + 2 * std::sqrt(count));
+        const double own = compound(rounding, term.relative);
+        const double growth = growth_of(t) > 1 ? 1 + rounding : 1;
+        r.floor = growth * count * term.floor;
         if (!term.absolute) {
           r.absolute = over(s.name + "_magnitude", sum_of, term.magnitude());
           r.scale = own;
         } else {
-          r.absolute =
-              over(s.name + "_error", sum_of, plus(term.absolute, times(own, term.magnitude())));
+          r.absolute = over(s.name + "_error", sum_of,
+                            plus(times(growth, term.absolute), times(own, term.magnitude())));
         }
+        // That is at least `own` times the sum of the magnitudes; where those add up to more than
+        // the type holds, a partial sum may be infinite.
+        if (is_float(t)) r.most = own * overflow_threshold(t);
         return r;
       }
       case Combiner::Kind::Prod: {
         r.relative = std::expm1(count * (rounding_of(t) + term.relative));
-        r.floor = underflow_of(t) * count;
+        // A partial product that vanishes is multiplied by the others.
+        const Tensor most = over(s.name + "_most", c, max(term.magnitude(), 1.0));
+        r.absolute = over_axes(s, s.name + "_vanished", [&](const std::vector<Expr>& i) {
+          const Expr lost = times(underflow_of(t) * count, most.at(i));
+          const Expr overflows = most.at(i) >= make_float(DType::F64, overflow_threshold(t));
+          return select(overflows, make_float(DType::F64, HUGE_VAL), lost ? lost : Expr(0.0));
+        });
         if (const Expr d = term.without_relative()) {
           const Tensor drift = over(s.name + "_drift", sum_of, d / term.magnitude());
+          const Tensor vanished = r.absolute;
           r.absolute = over_axes(s, s.name + "_error", [&](const std::vector<Expr>& i) {
-            return abs(r.value.at(i)) * drift.at(i);
+            return abs(r.value.at(i)) * drift.at(i) + vanished.at(i);
           });
         }
         return r;
@@ -189,8 +209,9 @@ class Translator {
 
   static BoundedTensor infinite(const StageInfo& s, Tensor value) {
     const Expr inf = make_float(DType::F64, HUGE_VAL);
-    return {std::move(value), 0, 0,
-            over_axes(s, s.name + "_error", [&](const auto&) { return inf; })};
+    BoundedTensor t = exact(std::move(value));
+    t.absolute = over_axes(s, s.name + "_error", [&](const auto&) { return inf; });
+    return t;
   }
 
   Tensor total(const StageInfo& s) const {

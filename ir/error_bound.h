@@ -15,9 +15,10 @@ namespace espalier {
 // few u for math functions) and half the smallest subnormal where it may underflow; a reduction of
 // R terms adds u * (16 + 2 sqrt(R)) times the sum of their magnitudes. Discontinuous operations
 // (floor, comparisons, casts to integers) accept what lies on either side within the bound. Where
-// nothing can be said the bound is infinite. It is never NaN, and it does not cover overflow of an
-// output itself: whoever compares lets an infinity pass where value + bound reaches the type's
-// largest number.
+// nothing can be said the bound is infinite: of custom combiners, and of what is made of a value or
+// partial sum that may overflow within its bound. It is never NaN, and it does not cover overflow
+// of an output itself: whoever compares lets an infinity pass where value + bound reaches the
+// type's largest number.
 Result<ComputeDag> with_error_bounds(const ComputeDag& dag);
 
 }  // namespace espalier

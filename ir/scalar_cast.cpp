@@ -92,6 +92,16 @@ ScalarBits bits_from_double(DType t, double value) {
 int64_t int_from_bits(DType t, ScalarBits bits) {
   return static_cast<int64_t>(apply_cast(t, DType::I64, bits));
 }
+double overflow_threshold(DType t) {
+  switch (t) {
+    case DType::F64: return std::numeric_limits<double>::infinity();
+    case DType::F32: return 0x1.ffffffp127;
+    case DType::F16: return 65520;
+    case DType::BF16: return 0x1.ffp127;
+    default: ESP_UNREACHABLE("overflow_threshold of ", name_of(t));
+  }
+}
+
 double double_from_bits(DType t, ScalarBits bits) {
   return std::bit_cast<double>(apply_cast(t, DType::F64, bits));
 }

@@ -43,6 +43,8 @@ ScalarBits bits_from_int(DType t, int64_t value);
 ScalarBits bits_from_double(DType t, double value);
 int64_t int_from_bits(DType t, ScalarBits bits);
 double double_from_bits(DType t, ScalarBits bits);
+// Magnitudes from here on become infinite in the float type `t`; infinite for f64.
+double overflow_threshold(DType t);
 
 // Memory of the host, without any demand on alignment.
 ScalarBits load_scalar(DType t, const void* from);

@@ -1,6 +1,7 @@
 // Measuring: a candidate goes in, data about it comes out, whatever the candidate does.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,6 +49,9 @@ struct MeasureOptions {
   std::string worker;        // program run as `WORKER worker`; required
   std::vector<std::string> worker_args;  // further arguments, after `worker`
   uint64_t seed = 0;                     // of the inputs
+  // Set: what is being measured fails at once, and so does what is asked for later.
+  const std::atomic<bool>* interrupt = nullptr;
+  bool interrupted() const { return interrupt != nullptr && *interrupt; }
 };
 
 // The median of the times (of an even number of them, the mean of the middle two); 0 if there are

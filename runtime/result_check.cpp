@@ -11,16 +11,6 @@
 namespace espalier {
 namespace {
 
-// Numbers at least this large round to infinity.
-double overflow_threshold(DType dtype) {
-  switch (dtype) {
-    case DType::F16: return 65520;
-    case DType::BF16: return 0x1.ffp127;
-    case DType::F32: return 0x1.ffffffp127;
-    default: return std::numeric_limits<double>::infinity();
-  }
-}
-
 struct Worst {
   double excess = -1;  // error over bound; -1: none
   int64_t at = -1;
@@ -52,13 +42,15 @@ double excess_of(double expected, double got, double bound, double threshold) {
 
 template <class Load>
 void check_floats(const ExpectedOutput& output, int64_t n, const Load& load, Worst& worst,
-                  double& max_error) {
+                  CheckResult& result) {
   const auto* expected = static_cast<const double*>(output.value);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double threshold = overflow_threshold(output.dtype);
   for (int64_t i = 0; i < n; ++i) {
     const double got = load(i);
     const double error = std::fabs(got - expected[i]);
-    if (error > max_error && error < std::numeric_limits<double>::infinity()) max_error = error;
+    if (error > result.max_error && error < kInfinity) result.max_error = error;
+    result.unchecked += output.bound[i] == kInfinity;
     if (error <= output.bound[i]) [[likely]] {
       continue;
     }
@@ -92,15 +84,14 @@ void check_integers(const ExpectedOutput& output, const ArrayView& got, int64_t 
   }
 }
 
-Worst check_output(const ExpectedOutput& output, const ArrayView& got, double& max_error) {
+Worst check_output(const ExpectedOutput& output, const ArrayView& got, CheckResult& result) {
   Worst worst;
   const int64_t n = got.elements();
   if (!is_float(output.dtype)) {
     check_integers(output, got, n, worst);
   } else if (output.dtype == DType::F32) {
     const auto* at = static_cast<const float*>(got.data);
-    check_floats(
-        output, n, [at](int64_t i) { return static_cast<double>(at[i]); }, worst, max_error);
+    check_floats(output, n, [at](int64_t i) { return static_cast<double>(at[i]); }, worst, result);
   } else {
     const DType dtype = output.dtype;
     const auto* at = static_cast<const std::byte*>(got.data);
@@ -108,7 +99,7 @@ Worst check_output(const ExpectedOutput& output, const ArrayView& got, double& m
     check_floats(
         output, n,
         [=](int64_t i) { return double_from_bits(dtype, load_scalar(dtype, at + i * width)); },
-        worst, max_error);
+        worst, result);
   }
   return worst;
 }
@@ -147,7 +138,7 @@ CheckResult check_outputs(std::span<const ExpectedOutput> expected,
   double worst_excess = -1;
   for (size_t o = 0; o < outputs.size(); ++o) {
     ESP_CHECK(outputs[o].dtype == expected[o].dtype && outputs[o].shape == expected[o].shape);
-    const Worst worst = check_output(expected[o], outputs[o], result.max_error);
+    const Worst worst = check_output(expected[o], outputs[o], result);
     if (worst.failures > 0 && (result.ok || worst.excess > worst_excess)) {
       worst_excess = worst.excess;
       describe(expected[o], outputs[o], worst, result);

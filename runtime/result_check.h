@@ -21,7 +21,8 @@ struct ExpectedOutput {
 
 struct CheckResult {
   bool ok = true;
-  double max_error = 0;  // largest |got - expected| over the finite elements of float outputs
+  double max_error = 0;   // largest |got - expected| over the finite elements of float outputs
+  int64_t unchecked = 0;  // elements of float outputs whose bound is infinite
   // If not ok, the element that is worst in relation to its bound:
   std::string output;
   std::vector<int64_t> index;

@@ -16,6 +16,12 @@ namespace espalier {
 
 using Outcome = WorkerSession::Outcome;
 
+namespace {
+
+Error interrupted() { return make_error(ErrorCode::Interrupted, "measuring was interrupted"); }
+
+}  // namespace
+
 Result<std::unique_ptr<WorkerMeasurer>> WorkerMeasurer::make(
     const Task& task, const MeasureOptions& options,
     const std::function<Candidate(const Task&)>& schedule) {
@@ -162,7 +168,8 @@ std::vector<MeasureResult> WorkerMeasurer::measure_each(std::span<const Candidat
   }
 
   while (!group.empty() || !alone.empty()) {
-    if (const Result<void> started = ensure_worker(); !started.ok()) {
+    const Result<void> started = options_.interrupted() ? interrupted() : ensure_worker();
+    if (!started.ok()) {
       for (const std::vector<Job*>* rest : {&group, &alone}) {
         for (Job* job : *rest) fail(*job, MeasureStatus::RunError, to_string(started.error()));
       }
@@ -178,7 +185,11 @@ std::vector<MeasureResult> WorkerMeasurer::measure_each(std::span<const Candidat
     const bool by_itself = std::exchange(worker_is_fresh_, false) && now.size() == 1;
     const Outcome outcome = run(now, best_us);
     std::erase_if(now, [](const Job* job) { return job->done; });
-    sort_out(now, outcome, by_itself, group, alone);
+    if (outcome.kind == Outcome::Kind::Interrupted) {
+      group.insert(group.end(), now.begin(), now.end());
+    } else {
+      sort_out(now, outcome, by_itself, group, alone);
+    }
   }
   return results;
 }
@@ -193,6 +204,7 @@ Result<std::vector<std::vector<double>>> WorkerMeasurer::interleave(
   }
   std::string how;
   for (int attempt = 0; attempt < 2; ++attempt) {
+    if (options_.interrupted()) return interrupted();
     ESP_TRY_VOID(ensure_worker());
     worker_is_fresh_ = false;
     TimesMessage times;

@@ -331,6 +331,28 @@ TEST(WorkerMeasurer, AfterARestAnotherWorkerServes) {
   EXPECT_TRUE(measurer->measure(candidates(task, 1), 0)[0].ok());
 }
 
+TEST(WorkerMeasurer, AnInterruptEndsWhatIsMeasuredAndStartsNothing) {
+  const Task task = matmul_task();
+  MeasureOptions options = quick_options({"hang@0"});
+  options.timeout_s = 1000;
+  std::atomic<bool> stop = false;
+  options.interrupt = &stop;
+  const auto measurer = make_measurer(task, options);
+  std::thread interrupter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  const std::vector<MeasureResult> results = measurer->measure(candidates(task, 3), 0);
+  interrupter.join();
+  for (const MeasureResult& result : results) {
+    EXPECT_EQ(result.status, MeasureStatus::RunError);
+    EXPECT_THAT(result.error, HasSubstr("interrupted"));
+  }
+  EXPECT_EQ(measurer->interleave(candidates(task, 2), 2).error().code, ErrorCode::Interrupted);
+  EXPECT_EQ(measurer->workers_started(), 1);
+  EXPECT_TRUE(running_workers().empty());
+}
+
 TEST(WorkerMeasurer, AProgramThatIsNoWorkerIsAnError) {
   const Task task = matmul_task();
   MeasureOptions options = quick_options();

@@ -3,7 +3,7 @@
 //   worker: Hello
 //   client: Task                 worker: Ready, or Failure
 //   client: Batch                worker: Progress ..., one Result a candidate, each as soon as
-//   known client: Interleave           worker: Progress ..., Times, or Failure
+//   client: Interleave           worker: Progress ..., Times, or Failure
 //
 // Messages are frames (runtime/frame.h). The client sends only when the worker is idle, and closes
 // its end to make the worker exit.
@@ -48,7 +48,7 @@ struct TaskMessage {
   std::string target;
   int64_t threads = 1;
   int64_t memory_fd = -1;  // inherited; holds inputs and reference as task_layout() says
-  MeasureOptions options;  // without the worker's own path and arguments
+  MeasureOptions options;  // without what is the client's business: program, interrupt
 };
 
 /// Why a task or an interleaved run was refused.

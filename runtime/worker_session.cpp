@@ -100,6 +100,7 @@ WorkerSession::Outcome WorkerSession::converse(const std::string& request,
       const WorkerProcess::End end = process_.finish();
       return gone(Kind::Died, end.how, end.signal);
     }
+    if (options_.interrupted()) return gone(Kind::Interrupted, "was interrupted");
     const double now = now_us();
     if (event == WorkerProcess::Event::Frame) {
       last_news = now;

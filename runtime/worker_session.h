@@ -22,7 +22,7 @@ class WorkerSession {
 
   /// How a request ended. Unless it was answered, the process is gone.
   struct Outcome {
-    enum class Kind { Answered, Died, Hung, TooMuchMemory } kind = Kind::Answered;
+    enum class Kind { Answered, Died, Hung, TooMuchMemory, Interrupted } kind = Kind::Answered;
     std::string how;               // not answered: what happened, as a clause about the worker
     int signal = 0;                // Died: what killed it, 0 if it exited
     std::vector<uint64_t> active;  // not answered: the candidates it was working on; Hung: those

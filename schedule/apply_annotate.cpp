@@ -57,6 +57,9 @@ StepApplier::Outcome StepApplier::on(const AnnotateStep& step) {
     }
     case Annotation::Unroll: {
       if (has_kind) return reject(RejectionCode::AlreadyAnnotated, step.stage, step.loop);
+      if (step.arg.value < 0) {
+        return reject(RejectionCode::BadFactor, step.stage, step.loop, step.arg.value);
+      }
       if (step.arg.value > 0 && lp.extent > step.arg.value) return std::nullopt;
       if (lp.extent > 1024) {
         return reject(RejectionCode::TooMuchCode, step.stage, step.loop, lp.extent, 1024);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "espalier/schedule/apply.h"
+#include "espalier/schedule/code_size.h"
 
 namespace espalier {
 namespace {
@@ -49,6 +50,11 @@ StepApplier::Outcome StepApplier::on(const InlineStep& step) {
         return reject(RejectionCode::NotInlineable, step.stage);
       }
     }
+  }
+  if (const double size = inlined_code_size(state_, step.stage); size > kMaxInlinedCodeSize) {
+    return reject(RejectionCode::TooMuchCode, step.stage, kNoLoop,
+                  static_cast<int64_t>(std::min(size, 1e9)),
+                  static_cast<int64_t>(kMaxInlinedCodeSize));
   }
   const std::vector<StageRead> through = inlined.reads;
   for (StageId c = 0; c < state_.size(); ++c) {

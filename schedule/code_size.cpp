@@ -1,3 +1,5 @@
+#include "espalier/schedule/code_size.h"
+
 #include <algorithm>
 
 #include "espalier/ir/children.h"
@@ -30,31 +32,6 @@ double instructions_of(UnaryOp op) {
   return 1;
 }
 
-// Operations of an expression. Sums and products in an index are addressing, which costs nothing.
-double operations(const Expr& e, bool index) {
-  double size = 1;
-  switch (e.kind()) {
-    case ExprKind::Const:
-    case ExprKind::Var: return 0;
-    case ExprKind::Unary: size = instructions_of(e.as<UnaryNode>()->op); break;
-    case ExprKind::Binary: {
-      const BinaryOp op = e.as<BinaryNode>()->op;
-      if (index && (op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul)) size = 0;
-      if (op == BinaryOp::Pow) size = kPow;
-      break;
-    }
-    case ExprKind::Read: index = true; break;
-    case ExprKind::Reduce: {
-      // Most of a condition becomes bounds of loops, or is settled; a test is what may remain.
-      const auto* reduce = e.as<ReduceNode>();
-      return size + operations(reduce->value, index) + (reduce->where ? 1 : 0);
-    }
-    default: break;
-  }
-  for_each_child(*e, [&](const Expr& child) { size += operations(child, index); });
-  return size;
-}
-
 class Estimate {
  public:
   explicit Estimate(const State& state)
@@ -70,19 +47,56 @@ class Estimate {
     return sum;
   }
 
- private:
+  // The same if `op` were inlined too.
+  void inline_too(int op) { inlined_too_ = op; }
+
   // An element of the definition, with what was inlined into it.
   double definition(int op) {
     double& size = definitions_[static_cast<size_t>(op)];
     if (size >= 0) return size;
     const StageInfo& info = state_.dag().stage(op);
     if (!info.is_compute()) return size = 0;
-    size = 1 + operations(info.tensor->body, false);
-    for (const Access& access : info.accesses) {
-      if (state_.stage(static_cast<StageId>(access.producer)).attach == AttachKind::Inlined) {
-        size += definition(access.producer);
+    return size = 1 + operations(info, info.tensor->body, false);
+  }
+
+ private:
+  bool is_inlined(int op) const {
+    return op == inlined_too_ ||
+           state_.stage(static_cast<StageId>(op)).attach == AttachKind::Inlined;
+  }
+
+  // Operations of an expression of a stage. Sums and products in an index are addressing, which
+  // costs nothing. What is inlined is there as often as it is read.
+  double operations(const StageInfo& info, const Expr& e, bool index) {
+    double size = 1;
+    switch (e.kind()) {
+      case ExprKind::Const:
+      case ExprKind::Var: return 0;
+      case ExprKind::Unary: size = instructions_of(e.as<UnaryNode>()->op); break;
+      case ExprKind::Binary: {
+        const BinaryOp op = e.as<BinaryNode>()->op;
+        if (index && (op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul)) size = 0;
+        if (op == BinaryOp::Pow) size = kPow;
+        break;
       }
+      case ExprKind::Read: {
+        index = true;
+        const TensorNode* tensor = e.as<ReadNode>()->tensor.get();
+        for (const Access& access : info.accesses) {
+          if (state_.dag().stage(access.producer).tensor.get() != tensor) continue;
+          if (is_inlined(access.producer)) size += definition(access.producer);
+          break;
+        }
+        break;
+      }
+      case ExprKind::Reduce: {
+        // Most of a condition becomes bounds of loops, or is settled; a test is what may remain.
+        const auto* reduce = e.as<ReduceNode>();
+        return size + operations(info, reduce->value, index) + (reduce->where ? 1 : 0);
+      }
+      default: break;
     }
+    for_each_child(*e, [&](const Expr& child) { size += operations(info, child, index); });
     return size;
   }
 
@@ -128,10 +142,23 @@ class Estimate {
 
   const State& state_;
   std::vector<double> definitions_;  // by DAG stage; -1: not known yet
+  int inlined_too_ = -1;
 };
 
 }  // namespace
 
 double code_size(const State& state) { return Estimate(state).total(); }
+
+double inlined_code_size(const State& state, StageId s) {
+  Estimate estimate(state);
+  estimate.inline_too(state.stage(s).op);
+  double size = 0;
+  for (StageId c = 0; c < state.size(); ++c) {
+    for (const StageRead& r : state.stage(c).reads) {
+      if (r.source == s) size = std::max(size, estimate.definition(state.stage(c).op));
+    }
+  }
+  return size;
+}
 
 }  // namespace espalier

@@ -1,3 +1,5 @@
+#include "espalier/schedule/code_size.h"
+
 #include <gtest/gtest.h>
 
 #include "espalier/schedule/internal/test_programs.h"
@@ -60,6 +62,28 @@ TEST(CodeSize, AnExpandedFunctionIsManyInstructions) {
   EXPECT_EQ(of("sqrt"), 3);
   EXPECT_EQ(of("exp"), 2 + 20);
   EXPECT_GT(of("erf"), of("exp"));
+}
+
+TEST(CodeSize, WhatIsInlinedCountsAsOftenAsItIsRead) {
+  const Task task =
+      task_of("A = placeholder f32[4]\nS[i: 4] = -A[i]\nR[i: 4] = S[i] + S[i] * S[i]\nreturn R\n");
+  // S: load, negate, store; R: three loads, add, multiply, store.
+  EXPECT_EQ(code_size(state_of(task, "")), 3 + 6);
+  EXPECT_EQ(inlined_code_size(state_of(task, ""), 1), 6 + 3 * 3);
+  EXPECT_EQ(code_size(state_of(task, "S: inline")), 6 + 3 * 3);
+}
+
+TEST(CodeSize, ADoublingChainIsNotInlinedWithoutEnd) {
+  std::string text = "A = placeholder f32[4]\nS0[i: 4] = -A[i]\n", trace;
+  for (int n = 1; n < 60; ++n) {
+    const std::string before = "S" + std::to_string(n - 1), name = "S" + std::to_string(n);
+    text += name + "[i: 4] = " + before + "[i] + " + before + "[i]\n";
+    trace += before + ": inline\n";
+  }
+  const Task task = task_of(text + "return S59\n");
+  const Replayed replayed = replay(task, parse_trace(trace, task).value());
+  ASSERT_FALSE(replayed.ok());
+  EXPECT_EQ(replayed.rejection().code, RejectionCode::TooMuchCode);
 }
 
 TEST(CodeSize, OfAnEmptyExtentIsFinite) {

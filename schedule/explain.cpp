@@ -51,10 +51,6 @@ class Explainer {
       case RejectionCode::NotInlineable: return not_inlineable();
       case RejectionCode::NotAttachable: return not_attachable();
       case RejectionCode::NotEnclosing: return not_enclosing();
-      case RejectionCode::UnknownRegion:
-        return concat("what the readers of ", here(),
-                      " need there is not a box of constant size; "
-                      "attach it further out");
       case RejectionCode::NotElementwise:
         return concat(here(),
                       " must read the stage it follows, at its own index alone, have the "
@@ -89,6 +85,10 @@ class Explainer {
                       "has ",
                       r_.b, " registers; make it smaller");
       case RejectionCode::TooMuchCode:
+        if (is<InlineStep>()) {
+          return concat(here(), " in every place where it is read would make about ", r_.a,
+                        " instructions an element, and ", r_.b, " is the most; compute it");
+        }
         return concat(the_loop(), " would become ", r_.a, " copies of its body, and ", r_.b,
                       " is the most; split it and unroll the inner part");
       case RejectionCode::TooManyParts:
@@ -235,7 +235,11 @@ class Explainer {
                     " got ", r_.a);
     }
     if (is<PadStep>()) return concat("the multiple must be at least 1; it is ", r_.a);
-    if (is<AnnotateStep>()) return concat("the distance must be at least 0; it is ", r_.a);
+    if (const auto* s = std::get_if<AnnotateStep>(&step_)) {
+      return s->annotation == Annotation::Unroll
+                 ? concat("the most iterations to unroll must be at least 0; it is ", r_.a)
+                 : concat("the distance must be at least 1; it is ", r_.a);
+    }
     return concat(
         "a block must be at least 1, and the same in the outer and the inner entry of a "
         "dimension; there is ",

@@ -256,5 +256,18 @@ TEST(Explain, ARejectionThatBelongsToNoStepNamesItsCode) {
   EXPECT_EQ(explain(r, task, {}), "step 7 of a trace of 0: overflow");
 }
 
+TEST(Explain, NumbersOfAnnotationsThatNoTextCanHoldAreRefused) {
+  const Task task = task_of(kMatmul);
+  for (const auto& [annotation, arg] :
+       {std::pair(Annotation::Unroll, -1), std::pair(Annotation::Prefetch, 0)}) {
+    const Trace trace = {
+        AnnotateStep{static_cast<StageId>(task.dag.find("C")), 2, annotation, Num{arg}}};
+    const Replayed replayed = replay(task, trace);
+    ASSERT_FALSE(replayed.ok());
+    EXPECT_EQ(replayed.rejection().code, RejectionCode::BadFactor);
+    EXPECT_THAT(explain(replayed.rejection(), task, trace), HasSubstr("must be at least"));
+  }
+}
+
 }  // namespace
 }  // namespace espalier

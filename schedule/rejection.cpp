@@ -20,7 +20,6 @@ std::string_view name_of(RejectionCode c) {
     case RejectionCode::NotInlineable: return "not_inlineable";
     case RejectionCode::NotAttachable: return "not_attachable";
     case RejectionCode::NotEnclosing: return "not_enclosing";
-    case RejectionCode::UnknownRegion: return "unknown_region";
     case RejectionCode::NotElementwise: return "not_elementwise";
     case RejectionCode::LayoutIncomplete: return "layout_incomplete";
     case RejectionCode::LayoutInvalid: return "layout_invalid";

@@ -21,7 +21,6 @@ enum class RejectionCode : uint8_t {
   NotInlineable,
   NotAttachable,     // a root stage is needed, or one that was not scheduled yet
   NotEnclosing,      // the loop does not enclose all consumers
-  UnknownRegion,     // the region needed there is not a box of constant size
   NotElementwise,    // the consumer does not read the stage at its own index
   LayoutIncomplete,  // loops below the attach point that the read uses are not covered
   LayoutInvalid,     // an entry names something that cannot be a dimension of the copy

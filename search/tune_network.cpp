@@ -177,6 +177,7 @@ Result<NetworkReport> NetworkTuner::run() {
     report.default_us += count * one.default_us.value_or(one.best_us);
     report.tasks.push_back(std::move(one));
   }
+  if (runs_[0]->interrupted()) report.stopped = StopReason::Interrupted;
   report.seconds = elapsed();
   return report;
 }

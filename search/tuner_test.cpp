@@ -251,6 +251,24 @@ TEST(Tuner, AnInterruptKeepsWhatThereIsAndBlamesNoCandidate) {
   for (const TuningRecord& r : recorded.records()) EXPECT_TRUE(r.result.ok());
 }
 
+TEST(Tuner, AnInterruptAfterTheSearchIsReportedToo) {
+  std::atomic<bool> stop = false;
+  FakeMeasurer m([&](const Candidate& c) {
+    const bool is_naive = c.hash() == naive_candidate(small_task()).hash();
+    if (is_naive) stop = true;
+    return is_naive ? FakeMeasurer::failed(MeasureStatus::RunError, "interrupted")
+                    : FakeMeasurer::ok(smooth_time(c));
+  });
+  TuneOptions o = options_for(20);
+  o.measure_naive = true;
+  o.interrupt = &stop;
+  const TuneReport report = tune(small_task(), o, m).value();
+  EXPECT_TRUE(stop);
+  EXPECT_EQ(report.stopped, StopReason::Interrupted);
+  EXPECT_TRUE(report.verified);
+  EXPECT_FALSE(report.naive_us);
+}
+
 TEST(Tuner, ProgressIsReportedForEachCandidate) {
   FakeMeasurer m = smooth();
   TuneOptions o = options_for(25);

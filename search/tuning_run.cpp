@@ -145,6 +145,7 @@ Result<TuneReport> TuningRun::finish(StopReason why) {
   } else {
     ESP_TRY_VOID(choose_winner());
     if (!interrupted()) measure_naive();
+    if (interrupted()) report_.stopped = StopReason::Interrupted;
   }
   report_.seconds = elapsed();
   PhaseSeconds& p = report_.seconds_by_phase;
@@ -197,7 +198,7 @@ Result<void> TuningRun::evaluate(std::vector<Proposal> proposals) {
     // Each result is on disk as soon as it is known: a kill loses the line in flight.
     auto keep = [&](size_t k, const MeasureResult& result) {
       const size_t i = unknown_at[k];
-      // An interrupt reaches the measuring process too: its failures are not the candidate's.
+      // What an interrupt cut short says nothing about the candidate.
       dropped[i] = interrupted() && !result.ok();
       if (dropped[i] || !written.ok()) return;
       written = database_.append(
@@ -308,7 +309,7 @@ Result<void> TuningRun::choose_winner() {
     compared = raced.ok();
     if (compared) {
       result = std::move(*raced);
-    } else {
+    } else if (!interrupted()) {
       warn("the final comparison failed, so the times of the search decide: " +
            raced.error().message);
     }

@@ -58,7 +58,11 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     // not for people.
     std::string_view text = exception.what();
     if (size_t end = text.find("] "); end != std::string_view::npos) text.remove_prefix(end + 2);
-    return fail(detail::concat("malformed JSON at byte ", position, ": ", text));
+    // It quotes what was read, however long that is.
+    constexpr size_t kMaxLength = 200;
+    const bool cut = text.size() > kMaxLength;
+    return fail(detail::concat("malformed JSON at byte ", position, ": ",
+                               text.substr(0, kMaxLength), cut ? "..." : ""));
   }
 
   Result<Json> take() {

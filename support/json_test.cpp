@@ -71,6 +71,11 @@ TEST(Json, ErrorsGiveThePosition) {
   EXPECT_EQ(error.message.find("json.exception"), std::string::npos) << error.message;
 }
 
+TEST(Json, AnErrorDoesNotQuoteWithoutEnd) {
+  const Error error = parse_json(std::string(1000000, '1')).error();
+  EXPECT_LT(error.message.size(), 1000u);
+}
+
 TEST(Json, MalformedTextIsRefused) {
   for (const char* text : {"", " ", "{", "[1,]", "{\"a\"}", "{1: 2}", "[1] 2", "nan", "'a'", "01",
                            "\"\xff\"", "\"a", "1e999", "[1 2]", "\x00"}) {

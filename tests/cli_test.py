@@ -41,6 +41,8 @@ BAD = [
     (["tune", "--workload", SMALL, "--policy", "paper"], (2,), ["paper", "--seeds-from"]),
     (["compile", "--workload", SMALL, "--emit", "elf"], (2,), ["--emit", "'elf'", "object"]),
     (["compile", "--workload", SMALL, "--symbol", "a b"], (2,), ["--symbol", "'a b'"]),
+    (["compile", "--workload", SMALL, "--symbol", "int"], (2,), ["--symbol", "'int'", "keyword"]),
+    (["compile", "--workload", SMALL, "--symbol", "new"], (2,), ["--symbol", "'new'", "keyword"]),
     (["records"], (2,), ["show", "merge"]),
     (["records", "burn", "x"], (2,), ["'burn'", "show"]),
     (["records", "merge", "a"], (2,), ["--out"]),
@@ -73,6 +75,8 @@ BAD_WORKLOADS = [
     ("reduce:op=sum,shape=4x4,axes=7", ["7"]),
     ("transpose:shape=2x3,perm=0x0", ["perm"]),
     ("elementwise:op=relu,shape=2x-3", ["-3"]),
+    ("matmul:m=4,n=4,k=4,epilogue=" + "+".join(["relu"] * 20000), ["epilogue", "64 steps"]),
+    ("elementwise:shape=4,op=" + "+".join(["add"] * 65), ["op", "64 steps"]),
     ("no/such/file.dag", ["no/such/file.dag"]),
 ]
 
@@ -224,6 +228,15 @@ class Run(CliTest):
         path = self.write("index.npy", npy((2,), dtype=f"<i{size}", data=data))
         done = self.run_tool("run", "--workload", spec, "--in", f"{index['name']}={path}")
         self.assert_fails(done, ANY, index["name"], "8")
+
+    def test_outputs_of_any_type_are_checked(self):
+        for dtype in ("i32", "u8", "i64", "bool", "f16", "bf16", "f64"):
+            with self.subTest(dtype=dtype):
+                path = self.write("copy.dag", f"A = placeholder {dtype}[5]\nY[i: 5] = A[4 - i]\nreturn Y\n")
+                self.assertTrue(self.good_json("run", "--workload", path, "--check")["verified"])
+
+    def test_a_chain_in_which_all_is_read_several_times_is_compiled_in_no_time(self):
+        self.good("run", "--workload", "elementwise:shape=64,op=" + "+".join(["gelu_tanh"] * 30), timeout=30)
 
     def test_a_given_trace_is_taken(self):
         steps = self.good("explain", "--workload", SMALL, "--threads", "1", "--show", "steps")

@@ -223,6 +223,15 @@ class Propose(CliTest):
 class Interrupted(CliTest):
     ARGS = ["tune", "--workload", WORKLOAD, "--threads", "1", "--seed", "1", "--json"]
 
+    def wait_until(self, condition):
+        end = time.monotonic() + 60 * SLOW
+        while not condition() and time.monotonic() < end:
+            time.sleep(0.005)
+
+    @staticmethod
+    def threads_of(pid):
+        return len(os.listdir(f"/proc/{pid}/task"))
+
     def wait_for_records(self, path, count, process):
         end = time.monotonic() + 60 * SLOW
         while len(lines_of(path)) < count and time.monotonic() < end and process.poll() is None:
@@ -318,6 +327,27 @@ class Interrupted(CliTest):
             process.communicate(timeout=60 * SLOW)
             # Before the handler is there, the signal ends the process as it always does.
             self.assertIn(process.returncode, (130, -signal.SIGINT))
+
+    def test_ctrl_c_while_the_reference_is_made_is_obeyed(self):
+        process = self.start("tune", "--workload", "matmul:m=2000,n=2000,k=2000", "--threads", "1", "--json")
+        self.wait_until(lambda: process.poll() is not None or self.threads_of(process.pid) > 1)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60 * SLOW)
+        self.assertEqual(process.returncode, 130, stderr)
+        result = json.loads(stdout)
+        self.assertEqual((result["stopped"], result["trials"], result["record"]), ("interrupted", 0, None))
+
+    def test_ctrl_c_while_the_naive_nest_is_measured_is_obeyed(self):
+        path = self.path("r")
+        process = self.start("tune", "--workload", "matmul:m=1200,n=1200,k=690", "--threads", "1", "--trials", "0",
+                             "--json", "--records", path)
+        self.wait_until(lambda: process.poll() is not None or
+                        (os.path.exists(path) and b'"final": true' in self.contents(path)))
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60 * SLOW)
+        self.assertEqual(process.returncode, 130, stderr)
+        result = json.loads(stdout)
+        self.assertEqual((result["stopped"], result["naive_us"], result["verified"]), ("interrupted", None, True))
 
     def test_a_reader_of_progress_that_goes_away_does_not_stop_the_run(self):
         path = self.path("r")

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "espalier/ir/children.h"
+#include "espalier/ir/scalar_ops.h"
 
 namespace espalier {
 namespace {
@@ -42,14 +43,26 @@ Bounded BoundedExprs::operator()(const Expr& e) {
   return known_.emplace(e.get(), translate(e)).first->second;
 }
 
+// As an operand of what does not keep order. A value that may overflow is infinite in the
+// computation but not here, and then nothing is known of what is made of it: inf - inf is NaN.
+// (What keeps order, like min or tanh, gives the same of an infinity as of what rounds to one.)
+Bounded BoundedExprs::operand(const Expr& e) {
+  Bounded b = (*this)(e);
+  const DType t = e.type().dtype;
+  if (!is_float(t) || is_wide(t) || b.exact()) return b;
+  const Expr size = b.magnitude();
+  const Expr overflows = size < f64(kInf) && size + b.total() >= f64(overflow_threshold(t));
+  b.absolute = plus(b.absolute, select(overflows, f64(kInf), f64(0)));
+  return b;
+}
+
 Bounded BoundedExprs::translate(const Expr& e) {
   const DType t = e.type().dtype;
   switch (e.kind()) {
     case ExprKind::Const: return exactly(is_float(t) ? f64(e.as<ConstNode>()->f) : e);
     case ExprKind::Var: return exactly(e);
     case ExprKind::Cast: {
-      const Expr& inner = e.as<CastNode>()->value;
-      return translate_cast(inner.type().dtype, t, (*this)(inner));
+      return translate_cast(t, e.as<CastNode>()->value);
     }
     case ExprKind::Reinterpret: {
       const Expr& inner = e.as<ReinterpretNode>()->value;
@@ -62,15 +75,18 @@ Bounded BoundedExprs::translate(const Expr& e) {
     }
     case ExprKind::Unary: {
       const auto* n = e.as<UnaryNode>();
-      return translate_unary(n->op, t, (*this)(n->a));
+      return translate_unary(n->op, t, n->a);
     }
     case ExprKind::Binary: {
       const auto* n = e.as<BinaryNode>();
-      return translate_binary(n->op, n->a.type().dtype, (*this)(n->a), (*this)(n->b));
+      const DType operands = n->a.type().dtype;
+      const bool keeps_order = n->op == BinaryOp::Min || n->op == BinaryOp::Max;
+      return keeps_order ? translate_binary(n->op, operands, (*this)(n->a), (*this)(n->b))
+                         : translate_binary(n->op, operands, operand(n->a), operand(n->b));
     }
     case ExprKind::Fma: {
       const auto* n = e.as<FmaNode>();
-      const Bounded a = (*this)(n->a), b = (*this)(n->b), c = (*this)(n->c);
+      const Bounded a = operand(n->a), b = operand(n->b), c = operand(n->c);
       const Bounded product = bounded_product(a, b, a.value * b.value, t);
       return bounded_sum(product, c, make_fma(a.value, b.value, c.value), t);
     }
@@ -96,14 +112,20 @@ Bounded BoundedExprs::translate(const Expr& e) {
   ESP_UNREACHABLE("no such node inside a definition");
 }
 
-Bounded BoundedExprs::translate_cast(DType from, DType to, const Bounded& a) {
+Bounded BoundedExprs::translate_cast(DType to, const Expr& inner) {
+  const DType from = inner.type().dtype;
+  // A type of a smaller range keeps what is infinite so.
+  const bool keeps =
+      is_float(from) && is_float(to) && overflow_threshold(to) <= overflow_threshold(from);
+  const Bounded a = keeps ? (*this)(inner) : operand(inner);
   if (is_float(from) && is_float(to)) {
     const bool exact =
         rounding_of(to) <= rounding_of(from) && underflow_of(to) <= underflow_of(from);
     Bounded r = a;
     if (exact) return r;
     r.relative += rounding_of(to) * (1 + r.relative);
-    r.floor += underflow_of(to);
+    r.floor = r.floor * growth_of(to) + underflow_of(to);
+    r.absolute = times(growth_of(to), r.absolute);
     return r;
   }
   if (is_float(to)) {
@@ -118,7 +140,10 @@ Bounded BoundedExprs::translate_cast(DType from, DType to, const Bounded& a) {
   return {make_cast(to, a.value), 0, a.floor, a.absolute};
 }
 
-Bounded BoundedExprs::translate_unary(UnaryOp op, DType t, const Bounded& a) {
+Bounded BoundedExprs::translate_unary(UnaryOp op, DType t, const Expr& inner) {
+  const bool breaks_order = op == UnaryOp::Sqrt || op == UnaryOp::Rsqrt || op == UnaryOp::Log ||
+                            op == UnaryOp::Sin || op == UnaryOp::Cos;
+  const Bounded a = breaks_order ? operand(inner) : (*this)(inner);
   switch (op) {
     case UnaryOp::Neg:
     case UnaryOp::Abs:
@@ -133,10 +158,10 @@ Bounded BoundedExprs::translate_unary(UnaryOp op, DType t, const Bounded& a) {
     case UnaryOp::Sqrt: {
       Bounded r;
       r.value = sqrt(a.value);
-      r.relative = rounding_of(t) + a.relative / 2;
+      r.relative = compound(rounding_of(t), a.relative / 2 * (1 + a.relative));
       if (const Expr d = a.without_relative()) {
         // sqrt(x + d) - sqrt(x) = d / (sqrt(x + d) + sqrt(x)). What cancelled may be negative.
-        const Expr near = d / max(r.value, sqrt(d));
+        const Expr near = select(d > f64(0), d / max(r.value, sqrt(d)), f64(0));
         r.absolute = a.absolute ? select(a.value < d, f64(kInf), near) : near;
       }
       return r;
@@ -148,7 +173,11 @@ Bounded BoundedExprs::translate_unary(UnaryOp op, DType t, const Bounded& a) {
     case UnaryOp::Sigmoid:
     case UnaryOp::Rsqrt:
     case UnaryOp::Sin:
-    case UnaryOp::Cos: return translate_math(op, t, a);
+    case UnaryOp::Cos: {
+      Bounded r = translate_math(op, t, a);
+      r.absolute = times(growth_of(t), r.absolute);
+      return r;
+    }
   }
   ESP_UNREACHABLE("unary op");
 }
@@ -163,12 +192,8 @@ Bounded BoundedExprs::translate_math(UnaryOp op, DType t, const Bounded& a) {
   switch (op) {
     case UnaryOp::Exp: {
       r.floor += is_wide(t) ? 0x1p-1022 : kFlushed;
-      if (!exact) r.absolute = r.value * (b + b * b);  // at least exp(b) - 1 up to b = 1.79
-      if (!is_wide(t)) {
-        // What overflows is infinite in the computation, but not here.
-        const Expr overflown = select(r.value > f64(0x1.fffffep127), f64(kInf), f64(0));
-        r.absolute = plus(r.absolute, overflown);
-      }
+      // b + b^2 is at least exp(b) - 1 up to b = 1.79; beyond, the difference is exact enough.
+      if (!exact) r.absolute = max(r.value * (b + b * b), exp(a.value + b) - r.value);
       return r;
     }
     case UnaryOp::Log:
@@ -182,10 +207,13 @@ Bounded BoundedExprs::translate_math(UnaryOp op, DType t, const Bounded& a) {
       return r;
     case UnaryOp::Sigmoid:
       r.floor += is_wide(t) ? 0x1p-1022 : kFlushed;
-      if (!exact) r.absolute = min(times(0.25, b), r.value * (b + b * b));
+      if (!exact) {
+        const Expr near = max(r.value * (b + b * b), sigmoid(a.value + b) - r.value);
+        r.absolute = min(times(0.25, b), near);
+      }
       return r;
     case UnaryOp::Rsqrt:
-      r.relative += a.relative;
+      r.relative = compound(r.relative, a.relative);
       if (const Expr d = a.without_relative()) {
         r.absolute = r.value * d / max(a.value - b, f64(0));
       }
@@ -228,7 +256,8 @@ Bounded BoundedExprs::translate_binary(BinaryOp op, DType t, const Bounded& a, c
       if (!exact) {
         const Expr drift =
             abs(b.value) * a.total() / max(a.value - a.total(), f64(0)) + logarithm * b.total();
-        r.absolute = plus(r.absolute, abs(value) * (drift + drift * drift));
+        const Expr change = max(drift + drift * drift, exp(drift) - 1.0);
+        r.absolute = plus(r.absolute, abs(value) * change);
       }
       return r;
     }

@@ -39,6 +39,11 @@ Bounded bounded_extremum(const Bounded& a, const Bounded& b, Expr value);
 // What the rounding of a result to type `t` adds: relative, and absolute below the normal numbers.
 double rounding_of(DType t);
 double underflow_of(DType t);
+// What one more rounding makes of an error that is there already: 1 + u in narrow types, where that
+// shows.
+double growth_of(DType t);
+// One relative error after another: (1 + a)(1 + b) - 1.
+double compound(double a, double b);
 
 class BoundedExprs {
  public:
@@ -53,10 +58,11 @@ class BoundedExprs {
 
  private:
   Bounded translate(const Expr& e);
-  Bounded translate_cast(DType from, DType to, const Bounded& a);
-  Bounded translate_unary(UnaryOp op, DType t, const Bounded& a);
-  Bounded translate_math(UnaryOp op, DType t, const Bounded& a);
-  Bounded translate_binary(BinaryOp op, DType t, const Bounded& a, const Bounded& b);
+  Bounded operand(const Expr& e);
+  Bounded translate_cast(DType to, const Expr& inner);
+  Bounded translate_unary(UnaryOp op, DType t, const Expr& inner);
+  static Bounded translate_math(UnaryOp op, DType t, const Bounded& a);
+  static Bounded translate_binary(BinaryOp op, DType t, const Bounded& a, const Bounded& b);
   Bounded translate_select(const SelectNode& e);
   bool reads_safely(const Expr& e) const;
 

@@ -43,6 +43,9 @@ double underflow_of(DType t) {
   }
 }
 
+double compound(double a, double b) { return a + b + a * b; }
+double growth_of(DType t) { return is_float(t) && bytes_of(t) < 4 ? 1 + unit_roundoff(t) : 1; }
+
 Expr Bounded::magnitude() const { return abs(widened(value)); }
 
 Expr Bounded::without_relative() const { return floor > 0 ? plus(absolute, f64(floor)) : absolute; }
@@ -54,9 +57,12 @@ Expr Bounded::total() const {
 }
 
 Bounded bounded_sum(const Bounded& a, const Bounded& b, Expr value, DType t) {
-  Bounded r{std::move(value), rounding_of(t), a.floor + b.floor, plus(a.absolute, b.absolute)};
-  if (a.relative > 0) r.absolute = plus(r.absolute, times(a.relative, a.magnitude()));
-  if (b.relative > 0) r.absolute = plus(r.absolute, times(b.relative, b.magnitude()));
+  const double growth = growth_of(t);
+  Bounded r{std::move(value), rounding_of(t), growth * (a.floor + b.floor),
+            times(growth, plus(a.absolute, b.absolute))};
+  for (const Bounded* x : {&a, &b}) {
+    if (x->relative > 0) r.absolute = plus(r.absolute, times(growth * x->relative, x->magnitude()));
+  }
   return r;
 }
 
@@ -64,16 +70,17 @@ Bounded bounded_product(const Bounded& a, const Bounded& b, Expr value, DType t)
   Bounded r;
   r.value = std::move(value);
   const double own = rounding_of(t);
-  r.relative = own + a.relative + b.relative;
+  const double growth = growth_of(t);
+  r.relative = compound(own, compound(a.relative, b.relative));
   r.floor = underflow_of(t);
   if (const auto c = constant_magnitude(a); c && a.exact()) {
-    r.floor += *c * b.floor;
-    r.absolute = times(*c, b.absolute);
+    r.floor += growth * *c * b.floor;
+    r.absolute = times(growth * *c, b.absolute);
     return r;
   }
   if (const auto c = constant_magnitude(b); c && b.exact()) {
-    r.floor += *c * a.floor;
-    r.absolute = times(*c, a.absolute);
+    r.floor += growth * *c * a.floor;
+    r.absolute = times(growth * *c, a.absolute);
     return r;
   }
   const Expr da = a.without_relative(), db = b.without_relative();
@@ -89,28 +96,40 @@ Bounded bounded_product(const Bounded& a, const Bounded& b, Expr value, DType t)
     r.absolute = (ma + da) * (mb + db) - ma * mb;
     r.relative += 0x1p-51;
   }
+  if (growth > 1) {
+    r.absolute = times(growth * (1 + a.relative) * (1 + b.relative), r.absolute);
+  }
   return r;
 }
 
 Bounded bounded_quotient(const Bounded& a, const Bounded& b, Expr value, DType t) {
   Bounded r;
   r.value = std::move(value);
-  r.relative = rounding_of(t) + a.relative + b.relative;
+  const double growth = growth_of(t);
+  const double inherited = a.relative + b.relative;
+  r.relative = compound(rounding_of(t), inherited);
   r.floor = underflow_of(t);
   const Expr da = a.without_relative(), db = b.without_relative();
   if (!db) {
+    const double least = 1 - b.relative;  // of the divisor, in units of its value
     const auto c = constant_magnitude(b);
-    if (c && *c > 0) {
-      r.floor += a.floor / *c;
-      r.absolute = times(1 / *c, a.absolute);
-    } else if (da) {
-      r.absolute = da / b.magnitude();
+    if (least <= 0) {
+      r.absolute = f64(HUGE_VAL);
+    } else if (c && *c > 0) {
+      r.relative = compound(rounding_of(t), inherited / least);
+      r.floor += growth * a.floor / (*c * least);
+      r.absolute = times(growth / (*c * least), a.absolute);
+    } else {
+      r.relative = compound(rounding_of(t), inherited / least);
+      if (da) r.absolute = times(growth / least, da / b.magnitude());
     }
     return r;
   }
   // Infinite where the divisor may be 0.
   const Expr room = max(b.magnitude() - b.total(), f64(0));
-  r.absolute = (plus(da, abs(r.value) * db)) / room;
+  Expr change = plus(da, abs(r.value) * db);
+  if (growth > 1) change = plus(change, times(inherited, abs(r.value) * b.total()));
+  r.absolute = times(growth, change / room);
   return r;
 }
 

@@ -10,6 +10,7 @@ namespace {
 // Large enough for any tensor that fits, small enough that sums of a few do not overflow.
 constexpr int64_t kMaxInteger = int64_t{1} << 40;
 constexpr size_t kMaxRank = 16;
+constexpr size_t kMaxChain = 64;
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -207,7 +208,10 @@ Result<Args::Value> Args::parse(const KeyDef& key, const std::string& text) cons
       v.text = join(canonical, "x");
       return v;
     }
-    case ValueKind::Chain: v.chain = split(text, '+'); return v;
+    case ValueKind::Chain:
+      v.chain = split(text, '+');
+      if (v.chain.size() > kMaxChain) return wrong("at most ", kMaxChain, " steps are allowed");
+      return v;
     case ValueKind::Type:
       if (!dtype_from_name(text)) {
         return wrong("a type was expected: f64 f32 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool");

@@ -2,6 +2,7 @@
 // computed again).
 #include <algorithm>
 
+#include "espalier/schedule/code_size.h"
 #include "espalier/search/rule.h"
 #include "espalier/search/stage_access.h"
 
@@ -28,7 +29,9 @@ class InlineRule final : public SketchRule {
 
   double suits(const PartialSketch& sketch, StageId s) const override {
     const StageInfo& info = sketch.task().dag.stage(s);
-    return info.inlineable && !readers_of(sketch.state(), s).empty() ? 1 : 0;
+    const bool possible = info.inlineable && !readers_of(sketch.state(), s).empty() &&
+                          inlined_code_size(sketch.state(), s) <= kMaxInlinedCodeSize;
+    return possible ? 1 : 0;
   }
 
   void apply(PartialSketch& sketch, StageId s, Chooser& chooser) const override {

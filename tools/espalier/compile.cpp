@@ -27,6 +27,36 @@ bool is_c_identifier(const std::string& text) {
   });
 }
 
+// The header is read by compilers of both languages.
+bool is_keyword(std::string_view text) {
+  constexpr std::string_view kKeywords[] = {
+      "alignas",      "alignof",      "and",           "and_eq",
+      "asm",          "auto",         "bitand",        "bitor",
+      "bool",         "break",        "case",          "catch",
+      "char",         "char16_t",     "char32_t",      "char8_t",
+      "class",        "co_await",     "co_return",     "co_yield",
+      "compl",        "concept",      "const",         "const_cast",
+      "consteval",    "constexpr",    "constinit",     "continue",
+      "decltype",     "default",      "delete",        "do",
+      "double",       "dynamic_cast", "else",          "enum",
+      "explicit",     "export",       "extern",        "false",
+      "float",        "for",          "friend",        "goto",
+      "if",           "inline",       "int",           "long",
+      "mutable",      "namespace",    "new",           "noexcept",
+      "not",          "not_eq",       "nullptr",       "operator",
+      "or",           "or_eq",        "private",       "protected",
+      "public",       "register",     "requires",      "reinterpret_cast",
+      "restrict",     "return",       "short",         "signed",
+      "sizeof",       "static",       "static_assert", "static_cast",
+      "struct",       "switch",       "template",      "this",
+      "thread_local", "throw",        "true",          "try",
+      "typedef",      "typeid",       "typename",      "typeof",
+      "union",        "unsigned",     "using",         "virtual",
+      "void",         "volatile",     "wchar_t",       "while",
+      "xor",          "xor_eq"};
+  return std::find(std::begin(kKeywords), std::end(kKeywords), text) != std::end(kKeywords);
+}
+
 class CompileVerb final : public Verb {
  public:
   std::string_view name() const override { return "compile"; }
@@ -50,6 +80,9 @@ class CompileVerb final : public Verb {
     ESP_TRY(const std::vector<Form> forms, parse_forms());
     if (!is_c_identifier(symbol_)) {
       return usage_error("--symbol: expected a C identifier, got '", symbol_, "'");
+    }
+    if (is_keyword(symbol_)) {
+      return usage_error("--symbol: '", symbol_, "' is a keyword of C or C++; choose another name");
     }
     ESP_TRY(const Task task, task_.make_task());
     ESP_TRY(const ChosenSchedule chosen, schedule_.choose(task, console));

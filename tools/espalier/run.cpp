@@ -126,6 +126,10 @@ class RunVerb final : public Verb {
     if (checked && checked->ok) {
       text += "checked against the naive evaluator: largest difference " +
               format_double(checked->max_error) + "\n";
+      if (checked->unchecked > 0) {
+        text += std::to_string(checked->unchecked) +
+                " elements pass unseen: no bound on their rounding is known\n";
+      }
     }
     return text;
   }
@@ -150,6 +154,7 @@ class RunVerb final : public Verb {
     if (checked) {
       json.set("verified", checked->ok);
       json.set("max_error", checked->max_error);
+      json.set("unchecked", checked->unchecked);
       if (!checked->ok) json.set("error", checked->message);
     }
     return json.dump() + "\n";

@@ -1,10 +1,13 @@
 // espalier tune: searches for a fast schedule.
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "command_line/interrupt.h"
 #include "espalier/codegen/llvm_version.h"
@@ -199,12 +202,14 @@ class TuneVerb final : public Verb {
     return records_.empty() ? Result<void>() : as_void(Database::open_for_append(records_));
   }
 
-  Result<std::unique_ptr<Measurer>> make_measurer(const Task& task) const {
+  Result<std::unique_ptr<Measurer>> make_measurer(const Task& task,
+                                                  const std::atomic<bool>& interrupt) const {
     // Reference and bounds in f64 beside each output, and several copies of the inputs.
     ESP_TRY_VOID(check_memory(task.dag, 8));
     MeasureOptions measuring;
     measuring.worker = own_program();
     measuring.flush_cache = flush_cache_;
+    measuring.interrupt = &interrupt;
     ESP_TRY(auto measurer, WorkerMeasurer::make(task, measuring, default_candidate));
     return std::unique_ptr<Measurer>(std::move(measurer));
   }
@@ -221,12 +226,39 @@ class TuneVerb final : public Verb {
     return parts;
   }
 
+  // The reference of a large task takes seconds and knows no interrupt, so somebody else makes it
+  // and this thread looks out for one. Nothing: it came, and that thread still works with what it
+  // was given; the process can only be left as it is.
+  std::optional<Result<std::unique_ptr<Measurer>>> make_measurer_or_leave(
+      const Task& task, const std::atomic<bool>& interrupt) const {
+    std::packaged_task<Result<std::unique_ptr<Measurer>>()> making(
+        [this, &task, &interrupt] { return make_measurer(task, interrupt); });
+    auto made = making.get_future();
+    std::thread maker(std::move(making));
+    while (made.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+      if (!interrupt) continue;
+      maker.detach();
+      return std::nullopt;
+    }
+    maker.join();
+    return made.get();
+  }
+
   Result<ExitCode> search(const Task& task, TuneOptions options, Console& console) const {
     const double start_us = now_us();
     ESP_TRY_VOID(check_before_search(task.target));
     ESP_TRY(options.parts, make_parts(task));
     options.interrupt = &flag_on_interrupt();
-    ESP_TRY(const auto measurer, make_measurer(task));
+    const TuneRequest request{task_.workload(), policy_, records_, options.seed};
+    auto made = make_measurer_or_leave(task, *options.interrupt);
+    if (!made) {
+      TuneReport nothing;
+      nothing.stopped = StopReason::Interrupted;
+      nothing.seconds = (now_us() - start_us) / 1e6;
+      print(console, task, request, nothing);
+      _exit(kInterrupted);
+    }
+    ESP_TRY(const auto measurer, *std::move(made));
 
     ProgressLine line(quiet_, options.seconds, task.dag.flops());
     FailureNotes failures;
@@ -242,9 +274,7 @@ class TuneVerb final : public Verb {
     if (!quiet_) failures.print();
     if (save_model_) ESP_TRY_VOID(write_file(*save_model_, options.parts.verifier->save()));
 
-    const TuneRequest request{task_.workload(), policy_, records_, options.seed};
-    console.print(json_ ? cli::as_json(task, request, *report)
-                        : cli::as_text(task, request, *report));
+    print(console, task, request, *report);
     return report->stopped == StopReason::Interrupted ? kInterrupted : kGood;
   }
 
@@ -274,8 +304,9 @@ class TuneVerb final : public Verb {
     };
     options.each.log = [&](const std::string& text) { line.interject(text); };
     options.each.seconds_before = (now_us() - start_us) / 1e6;
-    const Result<NetworkReport> report =
-        tune_network(network, options, [&](const Task& task) { return make_measurer(task); });
+    const Result<NetworkReport> report = tune_network(network, options, [&](const Task& task) {
+      return make_measurer(task, *options.each.interrupt);
+    });
     line.finish();
     if (!report.ok()) return report.error();
     if (!quiet_) failures.print();
@@ -284,6 +315,12 @@ class TuneVerb final : public Verb {
     console.print(json_ ? cli::as_json(network, request, *report)
                         : cli::as_text(network, request, *report));
     return report->stopped == StopReason::Interrupted ? kInterrupted : kGood;
+  }
+
+  void print(Console& console, const Task& task, const TuneRequest& request,
+             const TuneReport& report) const {
+    console.print(json_ ? cli::as_json(task, request, report)
+                        : cli::as_text(task, request, report));
   }
 
   template <class T>
