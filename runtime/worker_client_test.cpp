@@ -331,6 +331,23 @@ TEST(WorkerMeasurer, AfterARestAnotherWorkerServes) {
   EXPECT_TRUE(measurer->measure(candidates(task, 1), 0)[0].ok());
 }
 
+TEST(WorkerMeasurer, TimeInWhichAWorkerIsStoppedDoesNotCount) {
+  const Task task = matmul_task();
+  MeasureOptions options = quick_options();
+  options.timeout_s = 0.5;
+  const auto measurer = make_measurer(task, options);
+  const pid_t worker = measurer->worker_pid();
+  kill(worker, SIGSTOP);
+  std::thread releaser([worker] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    kill(worker, SIGCONT);
+  });
+  const std::vector<MeasureResult> results = measurer->measure(candidates(task, 2), 0);
+  releaser.join();
+  for (const MeasureResult& result : results) EXPECT_TRUE(result.ok()) << result.error;
+  EXPECT_EQ(measurer->workers_started(), 1);
+}
+
 TEST(WorkerMeasurer, AnInterruptEndsWhatIsMeasuredAndStartsNothing) {
   const Task task = matmul_task();
   MeasureOptions options = quick_options({"hang@0"});

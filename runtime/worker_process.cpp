@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 
 #include "espalier/support/number.h"
 
@@ -234,6 +236,39 @@ int64_t WorkerProcess::private_bytes() const {
   long long total = 0, resident = 0, shared = 0;
   if (sscanf(text->c_str(), "%lld %lld %lld", &total, &resident, &shared) != 3) return 0;
   return (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
+namespace {
+
+// What follows the name in /proc/.../stat, which may hold anything: the state, and so on.
+std::string_view after_name(const std::string& stat) {
+  const size_t at = stat.rfind(") ");
+  return at == std::string::npos ? std::string_view() : std::string_view(stat).substr(at + 2);
+}
+
+}  // namespace
+
+double WorkerProcess::cpu_seconds() const {
+  const auto stat = read_file("/proc/" + std::to_string(pid_) + "/stat");
+  unsigned long long user = 0, system = 0;
+  if (!stat.ok() ||
+      sscanf(std::string(after_name(*stat)).c_str(),
+             "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2) {
+    return 0;
+  }
+  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+bool WorkerProcess::is_held_up() const {
+  const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(tasks, error), end; !error && at != end;
+       at.increment(error)) {
+    const auto stat = read_file(at->path().string() + "/stat");
+    const std::string_view rest = stat.ok() ? after_name(*stat) : std::string_view();
+    if (rest.starts_with('R') || rest.starts_with('T')) return true;
+  }
+  return false;
 }
 
 pid_t WorkerProcess::reap(int& status, int options) {

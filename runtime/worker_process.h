@@ -41,6 +41,11 @@ class WorkerProcess {
   /// Resident memory that is its own (not shared), in bytes; 0 if unknown.
   int64_t private_bytes() const;
 
+  /// Seconds of CPU time that its threads have had so far.
+  double cpu_seconds() const;
+  /// Whether some thread would run if it were let: it waits for a core, or somebody stopped it.
+  bool is_held_up() const;
+
   /// Ends it at once.
   void kill();
   /// For one that wait() found closed: tells how it ended, as what follows "the worker": "was

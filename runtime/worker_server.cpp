@@ -30,8 +30,11 @@ class Answers {
   void send_frame(MessageKind kind, const std::string& payload) {
     const std::string bytes = encode_frame(static_cast<uint8_t>(kind), payload);
     const std::lock_guard lock(mutex_);
-    // Nobody reads any more: the process is about to exit.
-    if (!write_all(fd_, bytes, "pipe").ok()) _exit(0);
+    // Usually because nobody reads any more, and then nobody is told.
+    if (const auto written = write_all(fd_, bytes, "standard output"); !written.ok()) {
+      fprintf(stderr, "espalier: worker: %s\n", to_string(written.error()).c_str());
+      _exit(1);
+    }
   }
 
  private:

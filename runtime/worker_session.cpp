@@ -67,7 +67,7 @@ Result<WorkerSession> WorkerSession::start(const std::string& program,
 
 WorkerSession::Outcome WorkerSession::gone(Outcome::Kind kind, std::string how, int signal) {
   Outcome outcome{kind, std::move(how), signal, {}, false};
-  const double overdue = now_us() - options_.timeout_s * 1e6;
+  const double overdue = clock_us_ - options_.timeout_s * 1e6;
   for (const auto& [number, activity] : activities_) {
     if (activity.phase == WorkerPhase::Wait) continue;
     if (kind == Outcome::Kind::Hung && activity.since_us > overdue) continue;
@@ -80,8 +80,20 @@ WorkerSession::Outcome WorkerSession::gone(Outcome::Kind kind, std::string how, 
 
 bool WorkerSession::note_progress(const Frame& frame) {
   const auto progress = decode<ProgressMessage>(frame.payload);
-  if (progress.ok()) activities_[progress->number] = {progress->phase, now_us()};
+  if (progress.ok()) activities_[progress->number] = {progress->phase, clock_us_};
   return progress.ok();
+}
+
+void WorkerSession::advance_clock() {
+  const double wall = now_us(), cpu = process_.cpu_seconds() * 1e6;
+  double passed = wall - wall_us_;
+  const double worked = std::max(cpu - cpu_us_, 0.0);
+  // It counts in ticks of the scheduler, some 10 ms.
+  constexpr double kGrain = 20e3;
+  if (worked + kGrain < passed && process_.is_held_up()) passed = worked;
+  clock_us_ += passed;
+  wall_us_ = wall;
+  cpu_us_ = cpu;
 }
 
 WorkerSession::Outcome WorkerSession::converse(const std::string& request,
@@ -92,7 +104,9 @@ WorkerSession::Outcome WorkerSession::converse(const std::string& request,
     const WorkerProcess::End end = process_.finish();
     return gone(Kind::Died, end.how, end.signal);
   }
-  double last_news = now_us(), last_look = last_news;
+  wall_us_ = now_us();
+  cpu_us_ = process_.cpu_seconds() * 1e6;
+  double last_news = clock_us_;
   for (;;) {
     Frame frame;
     const WorkerProcess::Event event = process_.wait(kTickSeconds, frame);
@@ -101,17 +115,16 @@ WorkerSession::Outcome WorkerSession::converse(const std::string& request,
       return gone(Kind::Died, end.how, end.signal);
     }
     if (options_.interrupted()) return gone(Kind::Interrupted, "was interrupted");
-    const double now = now_us();
     if (event == WorkerProcess::Event::Frame) {
-      last_news = now;
+      last_news = clock_us_;
       if (kind_of(frame) != MessageKind::Progress) {
         if (on_answer(frame)) return {};
       } else if (!note_progress(frame)) {
         return gone(Kind::Died, "sent something that is no message");
       }
     }
-    if (now - last_look < kTickSeconds * 1e6) continue;
-    last_look = now;
+    if (now_us() - wall_us_ < kTickSeconds * 1e6) continue;
+    advance_clock();
 
     const int64_t grown = process_.private_bytes() - memory_at_start_;
     if (grown > options_.memory_limit) {
@@ -120,9 +133,9 @@ WorkerSession::Outcome WorkerSession::converse(const std::string& request,
                                            std::to_string(options_.memory_limit >> 20) + " MiB");
     }
     const double limit = options_.timeout_s * 1e6;
-    bool overdue = now - last_news > limit + kStartSeconds * 1e6;
+    bool overdue = clock_us_ - last_news > limit + kStartSeconds * 1e6;
     for (const auto& [number, activity] : activities_) {
-      overdue |= activity.phase != WorkerPhase::Wait && now - activity.since_us > limit;
+      overdue |= activity.phase != WorkerPhase::Wait && clock_us_ - activity.since_us > limit;
     }
     if (overdue) {
       return gone(Kind::Hung,

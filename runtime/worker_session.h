@@ -50,11 +50,16 @@ class WorkerSession {
   Outcome converse(const std::string& request, const std::function<bool(const Frame&)>& on_answer);
   Outcome gone(Outcome::Kind kind, std::string how, int signal = 0);
   bool note_progress(const Frame& frame);
+  void advance_clock();
 
   WorkerProcess process_;
   MeasureOptions options_;
   int64_t memory_at_start_ = 0;  // of the process, before its first candidate
   std::map<uint64_t, Activity> activities_;
+  // What deadlines go by: wall time, less the time in which the process was kept from running, so
+  // that a busy machine fails no candidate. Microseconds.
+  double clock_us_ = 0;
+  double wall_us_ = 0, cpu_us_ = 0;  // when it was last advanced
 };
 
 }  // namespace espalier

@@ -81,9 +81,9 @@ TEST(CodeSize, ADoublingChainIsNotInlinedWithoutEnd) {
     trace += before + ": inline\n";
   }
   const Task task = task_of(text + "return S59\n");
-  const Replayed replayed = replay(task, parse_trace(trace, task).value());
-  ASSERT_FALSE(replayed.ok());
-  EXPECT_EQ(replayed.rejection().code, RejectionCode::TooMuchCode);
+  const Error error = parse_trace(trace, task).error();
+  EXPECT_NE(error.message.find("in every place where it is read"), std::string::npos)
+      << error.message;
 }
 
 TEST(CodeSize, OfAnEmptyExtentIsFinite) {

@@ -137,6 +137,12 @@ class Streams(CliTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("standard output", done.stderr)
 
+    def test_a_worker_that_cannot_answer_says_so(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = self.run_tool("worker", stdout=full)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output", done.stderr)
+
     def test_a_reader_that_goes_away_is_survived(self):
         explain = ["explain", "--workload", SMALL]
         for args in (["--version"], explain, [*explain, "--show", "asm"]):
