@@ -84,14 +84,27 @@ class Translator {
         [&](const ReadNode& read, std::vector<Expr> indices) {
           return element(done_.at(read.tensor.get()), std::move(indices));
         },
-        [&](const ReadNode& read) { return is_always_in_range(read, axes); });
+        [&](const ReadNode& read) { return is_always_in_range(read, axes); },
+        s.reduce() != nullptr ? BoundedExprs::KeepFunction()
+                              : [&](const Bounded& b) { return kept(s, b); });
     if (const ReduceNode* reduce = s.reduce()) return reduction(s, *reduce, exprs);
-    const Bounded b = exprs(s.tensor->body);
-    BoundedTensor r = exact(stage_over(s.name, s.axes, b.value));
+    return computed(s, s.name, exprs(s.tensor->body));
+  }
+
+  static BoundedTensor computed(const StageInfo& s, const std::string& name, const Bounded& b) {
+    BoundedTensor r = exact(stage_over(name, s.axes, b.value));
     r.relative = b.relative;
     r.floor = b.floor;
-    if (b.absolute) r.absolute = stage_over(s.name + "_error", s.axes, b.absolute);
+    if (b.absolute) r.absolute = stage_over(name + "_error", s.axes, b.absolute);
     return r;
+  }
+
+  // A part of the stage's body, computed once for each element.
+  Bounded kept(const StageInfo& s, const Bounded& b) {
+    const std::string name = s.name + "_part" + std::to_string(parts_++);
+    std::vector<Expr> index;
+    for (const Axis& a : s.axes) index.push_back(a.var);
+    return element(computed(s, name, b), std::move(index));
   }
 
   static Bounded element(const BoundedTensor& t, std::vector<Expr> indices) {
@@ -230,6 +243,7 @@ class Translator {
 
   const ComputeDag& dag_;
   std::unordered_map<const TensorNode*, BoundedTensor> done_;
+  int parts_ = 0;  // kept so far
 };
 
 }  // namespace

@@ -460,5 +460,17 @@ TEST(ErrorBound, CustomCombinersAreOpen) {
   EXPECT_EQ(r.bound, INFINITY);
 }
 
+TEST(ErrorBound, NestedPowersAreComputedInParts) {
+  Tensor x = placeholder("X", {1});
+  Tensor y = compute("Y", {1}, [&](Var i) {
+    Expr e = x(i);
+    for (int n = 0; n < 4; ++n) e = pow(abs(e * x(i)) + 0.5f, min(max(e, -2.0f), 2.0f));
+    return e;
+  });
+  const One r = bound_of(y, 0.75);
+  EXPECT_GT(r.bound, 0);
+  EXPECT_LT(r.bound, 1e-3);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "espalier/ir/children.h"
 #include "espalier/ir/scalar_ops.h"
@@ -27,6 +28,22 @@ Expr f64(double v) { return make_float(DType::F64, v); }
 Bounded unknown(Expr value) { return {std::move(value), 0, 0, f64(kInf)}; }
 Bounded exactly(Expr value) { return {std::move(value), 0, 0, {}}; }
 
+// Nodes of an expression that may be named before it is computed once and read.
+constexpr double kMostNodes = 1000;
+
+// Nodes, those counted again that occur again.
+double tree_size(const Expr& root) {
+  std::unordered_map<const ExprNode*, double> known;
+  const std::function<double(const Expr&)> size = [&](const Expr& e) {
+    if (const auto it = known.find(e.get()); it != known.end()) return it->second;
+    double sum = 1;
+    for_each_child(*e, [&](const Expr& child) { sum += size(child); });
+    known.emplace(e.get(), sum);
+    return sum;
+  };
+  return size(root);
+}
+
 // A monotone step function: as far off as what lies on either side within the bound.
 Bounded step(const Bounded& a, const std::function<Expr(const Expr&)>& f) {
   const Expr v = f(a.value);
@@ -40,7 +57,11 @@ Bounded step(const Bounded& a, const std::function<Expr(const Expr&)>& f) {
 
 Bounded BoundedExprs::operator()(const Expr& e) {
   if (auto it = known_.find(e.get()); it != known_.end()) return it->second;
-  return known_.emplace(e.get(), translate(e)).first->second;
+  Bounded b = translate(e);
+  const bool is_long = b.absolute && tree_size(b.absolute) + tree_size(b.value) > kMostNodes &&
+                       is_float(e.type().dtype);
+  if (is_long && keep_ && reads_safely(e)) b = keep_(b);
+  return known_.emplace(e.get(), std::move(b)).first->second;
 }
 
 // As an operand of what does not keep order. A value that may overflow is infinite in the

@@ -51,8 +51,11 @@ class BoundedExprs {
   // in range even where the original's condition for it does not hold.
   using ReadFunction = std::function<Bounded(const ReadNode&, std::vector<Expr>)>;
   using SafeFunction = std::function<bool(const ReadNode&)>;
-  BoundedExprs(ReadFunction read, SafeFunction is_safe)
-      : read_(std::move(read)), is_safe_(std::move(is_safe)) {}
+  // `keep` (optional) computes an intermediate result in stages of its own and gives what reading
+  // them is: each operation names its operands several times, so what is long would soon be huge.
+  using KeepFunction = std::function<Bounded(const Bounded&)>;
+  BoundedExprs(ReadFunction read, SafeFunction is_safe, KeepFunction keep = {})
+      : read_(std::move(read)), is_safe_(std::move(is_safe)), keep_(std::move(keep)) {}
 
   Bounded operator()(const Expr& e);
 
@@ -68,6 +71,7 @@ class BoundedExprs {
 
   ReadFunction read_;
   SafeFunction is_safe_;
+  KeepFunction keep_;
   std::map<const ExprNode*, Bounded> known_;
 };
 
