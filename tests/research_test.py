@@ -18,20 +18,30 @@ import runs as log  # noqa: E402
 import statistic  # noqa: E402
 
 TOOL = os.path.abspath(os.environ.get("ESPALIER", "build/release/bin/espalier"))
+RETIME = os.path.join(os.path.dirname(TOOL), "bench", "retime")
 
 
-def run_of(policy, seed, curve, default_us=100.0, best_us=None, trials=10, workload="w"):
+def run_of(policy, seed, curve, trials=10, workload="w", speeds=None):
+    """Each leader is worth what the search thought, unless told otherwise."""
+    speeds = speeds or [100.0 / us for _, _, us in curve] + [100.0 / curve[-1][2]]
     return {"workload": workload, "policy": policy, "seed": seed, "limit": 10, "model": None, "trials": trials,
-            "stopped": "trials", "seconds": float(trials), "default_us": default_us, "best_us": best_us or curve[-1][2],
-            "phases": dict.fromkeys(log.PHASES, 0.1), "failed": 0, "curve": curve, "threads": 1, "cpu": "c", "commit": "x"}
+            "stopped": "trials", "seconds": float(trials), "default_us": 100.0, "best_us": curve[-1][2],
+            "phases": dict.fromkeys(log.PHASES, 0.1), "failed": 0, "curve": curve, "leaders": [],
+            "speeds": speeds, "threads": 1, "cpu": "c", "commit": "x"}
 
 
 class Figures(unittest.TestCase):
-    def test_a_curve_ends_at_what_the_final_comparison_says(self):
-        run = run_of("p", 1, [[1, 1.0, 90.0], [4, 4.0, 60.0], [8, 8.0, 45.0]], best_us=50.0)
-        self.assertEqual([speed for _, _, speed in log.speeds(run)], [1.0, 1.5, 2.0])
+    def test_curves_are_of_the_times_taken_afterwards(self):
+        run = run_of("p", 1, [[1, 1.0, 90.0], [4, 4.0, 60.0], [8, 8.0, 45.0]], speeds=[1.0, 1.5, 1.4, 1.6])
+        self.assertEqual([speed for _, _, speed in log.speeds(run)], [1.0, 1.5, 1.4])
         self.assertEqual(log.speed_after(run, 5), 1.5)
-        self.assertEqual(log.speed_after(run, 10), 2.0)
+        self.assertEqual(log.speed_after(run, 9), 1.4)
+        self.assertEqual(log.speed_after(run, 10), 1.6)
+
+    def test_leaders_are_found_by_trial(self):
+        records = [{"trial": t, "trace": [str(t)]} for t in range(5)] + [{"trial": 3, "trace": ["final"], "final": True}]
+        result = {"curve": [[1, 0.1, 9.0], [4, 0.2, 8.0]], "record": {"trace": ["3"]}}
+        self.assertEqual(log.leaders_of(result, records), [["0"], ["3"], ["3"]])
 
     def test_a_run_matches_at_the_first_trial_that_is_good_enough(self):
         run = run_of("p", 1, [[1, 1.0, 100.0], [4, 4.5, 50.2], [8, 8.0, 50.0]])
@@ -84,7 +94,7 @@ class Comparison(unittest.TestCase):
                 file.write("# one\nmatmul:m=16,n=16,k=16\n")
             command = [sys.executable, "-B", str(FOLDER / "research.py"), "--tool", TOOL, "--tasks", tasks, "--seeds", "1",
                        "--trials", "6", "--baseline", "random", "--policies", "auto", "--log", os.path.join(folder, "log.gz"),
-                       "--out", os.path.join(folder, "out.md")]
+                       "--retime", RETIME, "--rounds", "3", "--out", os.path.join(folder, "out.md")]
             for _ in range(2):
                 subprocess.run(command, check=True, capture_output=True, timeout=300)
                 with gzip.open(os.path.join(folder, "log.gz"), "rt", encoding="utf-8") as file:

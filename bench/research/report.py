@@ -1,6 +1,6 @@
 """What the runs say, as Markdown."""
 
-from runs import EXPLORING, PHASES, match, speed_after
+from runs import EXPLORING, PHASES, final_speed, match, speed_after
 from statistic import geomean, interval, median
 
 TOLERANCE = 0.005
@@ -28,7 +28,7 @@ class Comparison:
         return [t for t in self.tasks if self.of(t, policy)]
 
     def target(self, task):
-        return median([speed_after(run, run["trials"]) for run in self.of(task, self.baseline)])
+        return median([final_speed(run) for run in self.of(task, self.baseline)])
 
     def base_seconds(self, task):
         """Of the baseline's whole runs."""
@@ -83,7 +83,7 @@ def each_task(c):
     lines = [f"| task | `{c.baseline}`: speed-up over the default | " +
              " | ".join(f"`{p}`: trials" for p in c.policies) + " |", "| --- | --- |" + " --- |" * len(c.policies)]
     for task in c.tasks:
-        finals = sorted(speed_after(r, r["trials"]) for r in c.of(task, c.baseline))
+        finals = sorted(final_speed(r) for r in c.of(task, c.baseline))
         cells = []
         for policy in c.policies:
             found = [match(r, c.target(task), TOLERANCE) for r in c.of(task, policy)]
@@ -118,8 +118,10 @@ def markdown(c, budgets, picture):
     text = ["# Search: trials and seconds to match the baseline", "",
             f"{len(c.tasks)} tasks, {min(seeds)} to {max(seeds)} seeds a policy, 1 thread, on {', '.join(cpus)} "
             f"(commit {', '.join(commits)}). The baseline is `{c.baseline}` with {c.limit} trials. Made by `make research`.",
-            "", "A run matches when its best is within 0.5% of the median over seeds of the baseline's final speed-up over the "
-            "default schedule. Ratios are geometric means over tasks, with 90% bootstrap intervals over seeds. A run that "
+            "", "Whatever was the best so far in some run, by the search's own times, was timed again afterwards, all runs' of a "
+            "task together, interleaved with the default schedule: curves and figures are speed-ups over that. "
+            "A run matches when its best so far is within 0.5% of the median over seeds of the baseline's final speed-up. "
+            "Ratios are geometric means over tasks, with 90% bootstrap intervals over seeds. A run that "
             "never gets there counts with the baseline's whole budget. Time ratio = trials ratio x ratio of seconds a trial. "
             f"On {easy} of the tasks the default schedule, the first candidate of every run, matches already.",
             "", "## Until the baseline's final speed", ""]

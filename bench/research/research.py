@@ -12,6 +12,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import curves
 import report
@@ -30,14 +31,44 @@ def commit():
 
 
 def run_one(arguments, workload, policy, seed, limit, model):
+    with tempfile.TemporaryDirectory() as folder:
+        return run_into(pathlib.Path(folder) / "records", arguments, workload, policy, seed, limit, model)
+
+
+def run_into(records, arguments, workload, policy, seed, limit, model):
     command = [arguments.tool, "tune", "--workload", workload, "--threads", "1", "--trials", str(limit), "--policy", policy,
-               "--seed", str(seed), "--json", "--quiet"]
+               "--seed", str(seed), "--records", str(records), "--json", "--quiet"]
     if model:
         command += ["--model", model]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return json.loads(done.stdout)
+    result = json.loads(done.stdout)
+    leaders = log.leaders_of(result, [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()])
+    return log.summary_of(result, leaders, limit, model, commit())
+
+
+def retime(arguments, runs):
+    """Fills in the speeds of runs that lack them, together with all others of the same workload."""
+    changed = False
+    for workload in sorted({run["workload"] for run in runs if run["speeds"] is None}):
+        group = [run for run in runs if run["workload"] == workload]
+        traces = []
+        for run in group:
+            traces += [trace for trace in run["leaders"] if trace not in traces]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(traces, file)
+            file.flush()
+            done = subprocess.run([arguments.retime, "--workload", workload, "--rounds", str(arguments.rounds), file.name],
+                                  capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"retime {workload}: {done.stderr}")
+        speeds = json.loads(done.stdout)["speeds"]
+        print(f"{workload}: {len(traces)} schedules timed again", file=sys.stderr, flush=True)
+        for run in group:
+            run["speeds"] = [speeds[traces.index(trace)] for trace in run["leaders"]]
+        changed = True
+    return changed
 
 
 def model_of(arguments, workload):
@@ -66,6 +97,8 @@ def planned(arguments, tasks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", default=str(ROOT / "build/release/bin/espalier"))
+    parser.add_argument("--retime", default=str(ROOT / "build/release/bin/bench/retime"), help="the program of that name")
+    parser.add_argument("--rounds", type=int, default=9, help="that each schedule is timed again")
     parser.add_argument("--tasks", default=str(HERE / "tasks.txt"), help="a file with a workload a line")
     parser.add_argument("--pick", help="numbers of tasks, from 1, such as 2,6,7")
     parser.add_argument("--baseline", default="ansor")
@@ -88,13 +121,14 @@ def main():
     have = {log.key_of(run) for run in known}
     plan = [] if arguments.report else [p for p in planned(arguments, tasks) if p not in have]
     for i, (workload, policy, seed, limit, model) in enumerate(plan):
-        result = run_one(arguments, workload, policy, seed, limit, model)
-        run = log.summary_of(result, limit, model, commit())
+        run = run_one(arguments, workload, policy, seed, limit, model)
         log.append_to_log(arguments.log, run)
         known.append(run)
         print(f"[{i + 1}/{len(plan)}] {workload} {policy}{' + base' if model else ''} seed {seed}: {run['trials']} trials, "
               f"{run['seconds']:.1f} s, {run['default_us'] / run['best_us']:.3f}x", file=sys.stderr, flush=True)
 
+    if retime(arguments, known):
+        log.write_log(arguments.log, known)
     # Runs of other lengths in the same log are other comparisons.
     limits = {True: arguments.trials, False: limit_of(arguments)}
     known = [run for run in known if run["limit"] == limits[run["policy"] == arguments.baseline]]

@@ -45,30 +45,40 @@ def append_to_log(path, run):
         file.write(json.dumps(run) + "\n")
 
 
-def summary_of(report, limit, model, commit):
-    """What is kept of the JSON of `tune`."""
+def leaders_of(report, records):
+    """The schedules that were the best so far when the curve says, by trial, then the one that won in the end."""
+    by_trial = {r["trial"]: r["trace"] for r in records if not r.get("final")}
+    return [by_trial[trial - 1] for trial, _, _ in report["curve"]] + [report["record"]["trace"]]
+
+
+def summary_of(report, leaders, limit, model, commit):
+    """What is kept of the JSON of `tune`. `speeds` of the leaders over the default schedule are filled in later."""
     return {
         "workload": report["workload"], "policy": report["policy"], "seed": report["seed"], "limit": limit,
         "model": model, "trials": report["trials"], "stopped": report["stopped"], "seconds": report["seconds"],
         "default_us": report["default_us"] or report["best_us"], "best_us": report["best_us"], "phases": report["seconds_by_phase"],
-        "failed": sum(report["failed"].values()), "curve": report["curve"], "threads": report["threads"],
+        "failed": sum(report["failed"].values()), "curve": report["curve"], "leaders": leaders, "speeds": None, "threads": report["threads"],
         "cpu": report["record"]["device"], "commit": commit,
     }
 
 
 def speeds(run):
-    """[(trial, seconds, speed-up over the default schedule)], best so far.
+    """[(trial, seconds, speed-up over the default schedule)] of the schedule that was the best so far.
 
-    Times of the search are single; the final comparison of a run, interleaved with the default schedule, says what
-    its best is worth. So the curve is scaled to end there. The default schedule is the first candidate of every run
-    and has speed-up 1, however it happened to be timed.
+    Which one that was is what the search believed; what it is worth was timed afterwards, interleaved with the default
+    schedule and with those of the other runs. So a lucky measurement makes a curve go down.
     """
-    final = run["default_us"] / run["best_us"]
-    last = run["curve"][-1][2]
-    return [(trial, seconds, max(1.0, final * last / us) if trial > 1 else 1.0) for trial, seconds, us in run["curve"]]
+    return [(trial, seconds, speed) for (trial, seconds, _), speed in zip(run["curve"], run["speeds"])]
+
+
+def final_speed(run):
+    """Of the schedule that the run returned."""
+    return run["speeds"][-1]
 
 
 def speed_after(run, trials):
+    if trials >= run["trials"]:
+        return final_speed(run)
     reached = [speed for trial, _, speed in speeds(run) if trial <= trials]
     return reached[-1] if reached else 1.0
 
@@ -78,4 +88,4 @@ def match(run, target, tolerance):
     for trial, seconds, speed in speeds(run):
         if speed >= target * (1 - tolerance):
             return trial, seconds, True
-    return run["trials"], run["seconds"], False
+    return run["trials"], run["seconds"], final_speed(run) >= target * (1 - tolerance)
