@@ -117,7 +117,7 @@ def markdown(c, budgets, picture):
     easy = sum(1 for t in c.tasks if c.target(t) * (1 - TOLERANCE) <= 1)
     text = ["# Search: trials and seconds to match the baseline", "",
             f"{len(c.tasks)} tasks, {min(seeds)} to {max(seeds)} seeds a policy, 1 thread, on {', '.join(cpus)} "
-            f"(commit {', '.join(commits)}). The baseline is `{c.baseline}` with {c.limit} trials. Made by `make research`.",
+            f"(commit {', '.join(commits)}). The baseline is `{c.baseline}` with {c.limit} trials. Made by bench/research.",
             "", "Whatever was the best so far in some run, by the search's own times, was timed again afterwards, all runs' of a "
             "task together, interleaved with the default schedule: curves and figures are speed-ups over that. "
             "A run matches when its best so far is within 0.5% of the median over seeds of the baseline's final speed-up. "

@@ -13,10 +13,12 @@ namespace {
 // what it expects did not come for so many trials.
 constexpr double kDescentShare = 0.125, kFinishingShare = 0.5;
 constexpr int kStuck = 48;
+// Before so many trials the place to descend from is not known.
+constexpr int kLookAround = 32;
 // Smaller gains are noise.
 constexpr double kNoise = 0.005;
 // The search ends when so many trials, or this share of all so far, brought no gain.
-constexpr int kPatience = 128;
+constexpr int kPatience = 256;
 constexpr double kPatientShare = 0.5;
 
 class AutoPolicy final : public SearchPolicy {
@@ -32,8 +34,7 @@ class AutoPolicy final : public SearchPolicy {
     const int patience = std::max(kPatience, static_cast<int>(kPatientShare * trials_));
     if (tried_near_ && trials_ - gained_at_ > patience) return {};
     const bool stuck = !expects_gain() || trials_ - gained_at_ > kStuck;
-    const bool finishing = stuck && !descent_.at_bottom();
-    descent_due_ += (finishing ? kFinishingShare : kDescentShare) * n;
+    if (trials_ >= kLookAround) descent_due_ += (stuck ? kFinishingShare : kDescentShare) * n;
     const int descending = std::min(n, static_cast<int>(descent_due_));
     descent_due_ -= descending;
     std::vector<Proposal> proposals;
