@@ -57,7 +57,8 @@ bench: build       ## tunes the suite of the README and times it beside the peer
 
 # The whole comparison, some hours: make research RESEARCH="--seeds 5 --trials 1000 --ablations"
 RESEARCH ?= --seeds 1 --trials 200 --share 0.5 --log build/research/search.jsonl.gz --out build/research/search.md
-research: build    ## search policies against the baseline, in minutes; it goes on where it stopped
+research: build    ## cost models on the pool, then search policies against the baseline, in minutes
+	bench/models/research.py
 	bench/research/research.py --tool $(TOOL) $(RESEARCH)
 
 clean:

@@ -18,6 +18,10 @@ function(espalier_tool)
                                          $<TARGET_NAME_IF_EXISTS:espalier_graph>)
   set_target_properties(espalier PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS espalier RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # The model that searches start from, at the same place in the build tree as after installation.
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/espalier)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/cost_model/data ${PROJECT_BINARY_DIR}/share/espalier/models SYMBOLIC)
+  install(DIRECTORY cost_model/data/ DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/espalier/models)
   foreach(test IN ITEMS runtime_test search_test transfer_test graph_test)
     if(TARGET ${test})
       add_dependencies(${test} espalier)  # they spawn it as the measuring worker

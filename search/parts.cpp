@@ -89,12 +89,19 @@ std::shared_ptr<CostModel> make_verifier(bool of_ansor, const DeviceModel& devic
 
 }  // namespace
 
-PolicyParts complete_parts(PolicyParts given, const Task& task, std::string_view policy,
-                           int threads, const PhaseClock& clock) {
+bool starts_from_base(std::string_view policy) {
+  return policy.substr(0, policy.find(':')) != "ansor";
+}
+
+Result<PolicyParts> complete_parts(PolicyParts given, const Task& task, std::string_view policy,
+                                   int threads, const PhaseClock& clock) {
   const DeviceModel device = data_sheet(task.target);
-  const bool is_ansor = policy.substr(0, policy.find(':')) == "ansor";
+  const bool is_ansor = !starts_from_base(policy);
   if (!given.draft) given.draft = make_analyzer(device);
-  if (!given.verifier) given.verifier = make_verifier(is_ansor, device, threads, clock);
+  if (!given.verifier) {
+    given.verifier = make_verifier(is_ansor, device, threads, clock);
+    if (!given.base.empty()) ESP_TRY_VOID(given.verifier->load(given.base));
+  }
   if (clock.now) {
     given.draft = std::make_shared<ClockedModel>(given.draft, clock, &PhaseSeconds::draft);
     given.verifier = std::make_shared<ClockedModel>(given.verifier, clock, &PhaseSeconds::score);

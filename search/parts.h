@@ -16,10 +16,14 @@ struct PhaseClock {
 };
 
 // Fills in what the named policy needs and `given` lacks: as draft the analyzer, for the data sheet
-// of the task's target; as verifier boosted trees that know nothing yet (for "ansor" with squared
-// error over Ansor's features). With a clock, the time spent in the models, given ones too, is
-// added to draft, features, score and fit.
-PolicyParts complete_parts(PolicyParts given, const Task& task, std::string_view policy,
-                           int threads, const PhaseClock& clock = {});
+// of the task's target; as verifier boosted trees that know no more than the given base (for
+// "ansor" with squared error over Ansor's features). With a clock, the time spent in the models,
+// given ones too, is added to draft, features, score and fit. Errors: those of loading the base.
+Result<PolicyParts> complete_parts(PolicyParts given, const Task& task, std::string_view policy,
+                                   int threads, const PhaseClock& clock = {});
+
+// Whether the named policy's verifier may start from a model that was trained before. Ansor's, the
+// baseline, knows nothing but the task.
+bool starts_from_base(std::string_view policy);
 
 }  // namespace espalier

@@ -80,6 +80,7 @@ struct PolicyParts {
   std::shared_ptr<CostModel> draft;     // predicts without measurements
   std::shared_ptr<CostModel> verifier;  // is told of the run's measurements, and learns from them
   Mutations mutations;                  // besides the built-in ones
+  std::string base;  // a saved model that the built-in verifier starts from; empty: from nothing
 };
 
 // A policy by its name, perhaps with settings: "draft_verify:crossover=0,audit=0.25". The parts

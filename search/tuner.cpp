@@ -63,8 +63,9 @@ Result<std::vector<Proposal>> propose(const Task& task, int n, const TuneOptions
   std::unique_ptr<SearchPolicy> owned;
   SearchPolicy* policy = options.custom_policy;
   if (policy == nullptr) {
-    ESP_TRY(owned, make_policy(options.policy, complete_parts(options.parts, task, options.policy,
-                                                              options.search_threads)));
+    ESP_TRY(const PolicyParts parts,
+            complete_parts(options.parts, task, options.policy, options.search_threads));
+    ESP_TRY(owned, make_policy(options.policy, parts));
     policy = owned.get();
   }
   const SketchSpace space(task, options.custom_rules);

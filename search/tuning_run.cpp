@@ -47,9 +47,9 @@ Result<std::unique_ptr<TuningRun>> TuningRun::make(const Task& task, const TuneO
   std::unique_ptr<TuningRun> run(new TuningRun(task, options, measurer));
   run->policy_ = options.custom_policy;
   if (run->policy_ == nullptr) {
-    const PolicyParts parts =
-        complete_parts(options.parts, task, options.policy, options.search_threads,
-                       {run->clock_, &run->report_.seconds_by_phase});
+    ESP_TRY(const PolicyParts parts,
+            complete_parts(options.parts, task, options.policy, options.search_threads,
+                           {run->clock_, &run->report_.seconds_by_phase}));
     ESP_TRY(run->owned_policy_, make_policy(options.policy, parts));
     run->policy_ = run->owned_policy_.get();
   }

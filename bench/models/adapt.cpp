@@ -1,14 +1,17 @@
 // adapt: how well the learned model orders candidates of a task of which it has seen a few.
 //
-//   adapt [--device TEXT] [--repeats N] [--features ours|ansor] [--csv PREFIX]
-//         records.jsonl ...
+//   adapt [--device TEXT] [--repeats N] [--features ours|ansor] [--without REGEX] [--arms NAMES]
+//         [--unseen task|family] [--json FILE] [--csv PREFIX] records.jsonl ...
 //
-// For each task, a base model is trained on all others; then each arm sees so many random
-// candidates of the task and orders the rest. Printed: the mean over tasks and draws of the share
-// of pairs in the right order, with the half width of its 95% interval over tasks. --csv also
-// writes PREFIX-train.csv and PREFIX-test.csv, a random half of the rows each, for
-// compare_gbdt.py. Deterministic.
+// For each task, a base model is trained on all others, or on those of other families; then each
+// arm sees so many random candidates of the task and orders the rest. Printed: the mean over tasks
+// and draws of the share of pairs in the right order, with the half width of its 95% interval over
+// tasks; --json writes the single values, and those of pairs that differ by more than noise. Tasks
+// with fewer than 64 candidates are passed over: their spaces can be measured whole. --csv writes
+// PREFIX-train.csv and PREFIX-test.csv, a random half of the rows each, for compare_gbdt.py, and
+// stops. Deterministic, but for --clock.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -21,45 +24,20 @@
 #include "espalier/cost_model/features.h"
 #include "espalier/cost_model/learned_model.h"
 #include "espalier/support/fd.h"
+#include "espalier/support/json.h"
 #include "espalier/support/number.h"
+#include "models/pool/base_training.h"
+#include "models/pool/cached_features.h"
 #include "models/pool/metrics.h"
-#include "models/pool/pool.h"
 
 namespace espalier::bench {
 namespace {
 
 struct Arguments {
+  bool clock = false;
   std::vector<std::string> files;
-  std::string device, features = "ours", csv;
+  std::string device, features = "ours", without, arms, unseen = "task", csv, json;
   int64_t repeats = 3, threads = 1;
-};
-
-// Features of candidates that have been asked for before are looked up.
-class CachedFeatures final : public FeatureSource {
- public:
-  using Rows = std::map<std::pair<uint64_t, uint64_t>, std::vector<float>>;
-  CachedFeatures(const FeatureSource& source, Rows& rows) : source_(source), rows_(rows) {}
-
-  std::span<const std::string> names() const override { return source_.names(); }
-  void extract(const Task& task, std::span<const Candidate> candidates, int threads,
-               std::span<float> values, std::span<float> margins) const override {
-    const size_t columns = names().size();
-    const uint64_t key = task_key(task);
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      std::vector<float>& row = rows_[{key, candidates[i].hash()}];
-      if (row.empty()) {
-        row.resize(columns + 1);
-        const std::span<float> all(row);
-        source_.extract(task, candidates.subspan(i, 1), threads, all.first(columns), all.last(1));
-      }
-      std::copy_n(row.begin(), columns, values.begin() + static_cast<ptrdiff_t>(i * columns));
-      margins[i] = row[columns];
-    }
-  }
-
- private:
-  const FeatureSource& source_;
-  Rows& rows_;
 };
 
 struct Arm {
@@ -69,15 +47,16 @@ struct Arm {
   double fixed_share = -1;
 };
 constexpr Arm kArms[] = {
-    {"margin alone", Adaptation::Frozen, false},
+    {"margin", Adaptation::Frozen, false},
     {"scratch", Adaptation::Scratch, false},
-    {"frozen base", Adaptation::Frozen, true},
-    {"base + delta", Adaptation::Delta, true},
-    {"refit, fixed 0.9", Adaptation::Refit, true, 0.9},
-    {"refit by evidence", Adaptation::Refit, true},
-    {"refit + delta", Adaptation::RefitDelta, true},
+    {"frozen", Adaptation::Frozen, true},
+    {"delta", Adaptation::Delta, true},
+    {"fixed", Adaptation::Refit, true, 0.9},
+    {"evidence", Adaptation::Refit, true},
+    {"evidence_delta", Adaptation::RefitDelta, true},
     {"joint", Adaptation::Scratch, true},
 };
+constexpr size_t kFewest = 64;  // candidates of a task
 constexpr size_t kSamples[] = {0, 16, 32, 64, 128, 256};
 
 class Study {
@@ -85,9 +64,12 @@ class Study {
   Study(const Arguments& arguments, std::vector<Pool> pools, const DeviceModel& device)
       : arguments_(arguments),
         pools_(std::move(pools)),
-        source_(arguments.features == "ansor" ? make_ansor_features() : make_features(device)) {}
+        source_(arguments.features == "ansor" ? make_ansor_features() : make_features(device)) {
+    std::erase_if(pools_, [](const Pool& pool) { return pool.candidates.size() < kFewest; });
+  }
 
-  void run();
+  Result<void> run();
+  void clock();
   Result<void> write_csv();
 
  private:
@@ -95,41 +77,45 @@ class Study {
     LearnedModelOptions options;
     options.adaptation = arm.adaptation;
     options.refit.fixed_share = arm.fixed_share;
-    options.threads = static_cast<int>(arguments_.threads);
-    return make_learned_model(std::make_unique<CachedFeatures>(*source_, rows_), options).value();
+    return make(options);
   }
-  std::vector<MeasuredRow> rows_of(const Pool& pool, std::span<const size_t> chosen) const {
-    std::vector<MeasuredRow> rows;
-    for (size_t i : chosen) {
-      const double time = pool.times[i];
-      rows.push_back({&pool.task, pool.candidates[i], std::isfinite(time) ? time : 0});
-    }
-    return rows;
+  std::unique_ptr<CostModel> make(LearnedModelOptions options) {
+    options.threads = static_cast<int>(arguments_.threads);
+    auto features = std::make_unique<CachedFeatures>(*source_, rows_, arguments_.without);
+    return make_learned_model(std::move(features), options).value();
   }
   std::vector<MeasuredRow> all_but(size_t left_out) const;
-  double accuracy(const Arm& arm, const std::string& base, std::span<const MeasuredRow> others,
-                  const Pool& pool, std::span<const size_t> seen, std::span<const size_t> rest);
+  struct Accuracy {
+    double pairs = 0, clear_pairs = 0, first = 0;
+  };
+  Accuracy accuracy(const Arm& arm, const std::string& base, std::span<const MeasuredRow> others,
+                    const Pool& pool, std::span<const size_t> seen, std::span<const size_t> rest);
+  bool wanted(const Arm& arm) const {
+    return arguments_.arms.empty() ||
+           ("," + arguments_.arms + ",").find("," + std::string(arm.name) + ",") !=
+               std::string::npos;
+  }
 
   const Arguments& arguments_;
   std::vector<Pool> pools_;
   std::unique_ptr<FeatureSource> source_;
-  CachedFeatures::Rows rows_;
+  FeatureRows rows_;
 };
 
+// What a base may know that is to be tested on the task.
 std::vector<MeasuredRow> Study::all_but(size_t left_out) const {
   std::vector<MeasuredRow> rows;
   for (size_t p = 0; p < pools_.size(); ++p) {
-    if (p == left_out) continue;
-    std::vector<size_t> all(pools_[p].candidates.size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    for (MeasuredRow& row : rows_of(pools_[p], all)) rows.push_back(std::move(row));
+    const bool kin = pools_[p].family() == pools_[left_out].family();
+    if (p == left_out || (kin && arguments_.unseen == "family")) continue;
+    for (MeasuredRow& row : rows_of(pools_[p])) rows.push_back(std::move(row));
   }
   return rows;
 }
 
-double Study::accuracy(const Arm& arm, const std::string& base, std::span<const MeasuredRow> others,
-                       const Pool& pool, std::span<const size_t> seen,
-                       std::span<const size_t> rest) {
+Study::Accuracy Study::accuracy(const Arm& arm, const std::string& base,
+                                std::span<const MeasuredRow> others, const Pool& pool,
+                                std::span<const size_t> seen, std::span<const size_t> rest) {
   const std::unique_ptr<CostModel> model = make(arm);
   std::vector<MeasuredRow> rows;
   if (arm.base && arm.adaptation != Adaptation::Scratch) {
@@ -147,19 +133,26 @@ double Study::accuracy(const Arm& arm, const std::string& base, std::span<const 
   }
   std::vector<float> scores(candidates.size());
   model->score(pool.task, candidates, scores);
-  return pair_accuracy(scores, times);
+  return {pair_accuracy(scores, times), pair_accuracy(scores, times, kClear),
+          best_of_draft(scores, times, 0)};
 }
 
-void Study::run() {
+Result<void> Study::run() {
   // By arm and number of samples, one accuracy a task.
   std::map<std::pair<size_t, size_t>, std::vector<double>> results;
+  Json all = Json::array();
+  std::map<std::string, std::string> bases;  // by what they have not seen
   for (size_t p = 0; p < pools_.size(); ++p) {
     const Pool& pool = pools_[p];
     const std::vector<MeasuredRow> others = all_but(p);
-    const std::unique_ptr<CostModel> base_model = make({"base", Adaptation::Scratch, false});
-    base_model->update(others);
-    const std::string base = base_model->save();
+    std::string& base = bases[arguments_.unseen == "family" ? pool.family() : pool.task.workload];
+    if (base.empty()) {
+      const std::unique_ptr<CostModel> base_model = make(base_training());
+      base_model->update(others);
+      base = base_model->save();
+    }
     for (size_t a = 0; a < std::size(kArms); ++a) {
+      if (!wanted(kArms[a])) continue;
       for (size_t samples : kSamples) {
         double sum = 0;
         const int64_t repeats = arguments_.repeats;
@@ -168,9 +161,19 @@ void Study::run() {
           std::iota(order.begin(), order.end(), size_t{0});
           Rng(static_cast<uint64_t>(repeat)).shuffle(order);
           // At least 32 are left to be ordered.
-          const size_t cut = std::min(samples, order.size() - std::min<size_t>(order.size(), 32));
-          const std::span<const size_t> all(order);
-          sum += accuracy(kArms[a], base, others, pool, all.first(cut), all.subspan(cut));
+          const size_t cut = std::min(samples, order.size() - 32);
+          const std::span<const size_t> whole(order);
+          const Accuracy found =
+              accuracy(kArms[a], base, others, pool, whole.first(cut), whole.subspan(cut));
+          sum += found.pairs;
+          all.push(Json::object({{"arm", kArms[a].name},
+                                 {"samples", samples},
+                                 {"workload", pool.task.workload},
+                                 {"family", pool.family()},
+                                 {"draw", repeat},
+                                 {"pairs", found.pairs},
+                                 {"clear_pairs", found.clear_pairs},
+                                 {"first", found.first}}));
         }
         results[{a, samples}].push_back(sum / static_cast<double>(repeats));
       }
@@ -180,6 +183,7 @@ void Study::run() {
   std::printf("%-20s", "samples");
   for (size_t samples : kSamples) std::printf(" %12zu", samples);
   for (size_t a = 0; a < std::size(kArms); ++a) {
+    if (!wanted(kArms[a])) continue;
     std::printf("\n%-20s", kArms[a].name);
     for (size_t samples : kSamples) {
       const std::vector<double>& r = results[{a, samples}];
@@ -192,13 +196,59 @@ void Study::run() {
     }
   }
   std::printf("\n");
+  return arguments_.json.empty() ? Result<void>() : write_file(arguments_.json, all.dump() + "\n");
+}
+
+// What a round of a search pays: a fit to 256 rows and the scoring of 1,000 candidates, features
+// included, from a base; the least of the repeats, for the task where it is longest.
+void Study::clock() {
+  const auto now = [] {
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  const std::unique_ptr<CostModel> base_model = make(base_training());
+  std::vector<MeasuredRow> rows;
+  for (const Pool& pool : pools_) {
+    for (MeasuredRow& row : rows_of(pool)) rows.push_back(std::move(row));
+  }
+  base_model->update(rows);
+  const std::string base = base_model->save();
+  double worst = 0;
+  std::string of;
+  for (const Pool& pool : pools_) {
+    std::vector<Candidate> candidates;
+    for (size_t i = 0; i < 1000; ++i) {
+      candidates.push_back(pool.candidates[i % pool.candidates.size()]);
+    }
+    std::vector<float> scores(candidates.size());
+    std::vector<size_t> seen(std::min<size_t>(256, pool.candidates.size()));
+    std::iota(seen.begin(), seen.end(), size_t{0});
+    const std::vector<MeasuredRow> measured = rows_of(pool, seen);
+    double least = INFINITY;
+    for (int64_t repeat = 0; repeat < arguments_.repeats; ++repeat) {
+      LearnedModelOptions options;
+      options.threads = static_cast<int>(arguments_.threads);
+      const std::unique_ptr<CostModel> model =
+          make_learned_model(make_features(data_sheet(pool.task.target)), options).value();
+      model->load(base).value();
+      model->score(pool.task, std::span(candidates).first(1), std::span(scores).first(1));
+      const double start = now();
+      model->update(measured);
+      model->score(pool.task, candidates, scores);
+      least = std::min(least, now() - start);
+    }
+    if (least > worst) of = pool.task.workload;
+    worst = std::max(worst, least);
+  }
+  std::printf("%.1f ms for a fit to 256 rows and 1,000 scores, at most (%s)\n", worst, of.c_str());
 }
 
 Result<void> Study::write_csv() {
   std::string header = "label,group,margin";
   for (const std::string& name : source_->names()) header += "," + name;
   std::string halves[2] = {header + "\n", header + "\n"};
-  const CachedFeatures cached(*source_, rows_);
+  const CachedFeatures cached(*source_, rows_, arguments_.without);
   const size_t columns = source_->names().size();
   Rng rng(1);
   for (size_t p = 0; p < pools_.size(); ++p) {
@@ -234,8 +284,11 @@ Result<void> adapt(const Arguments& arguments) {
                                         : parse_device_model(arguments.device));
   Study study(arguments, std::move(pools), device);
   if (!arguments.csv.empty()) return study.write_csv();
-  study.run();
-  return {};
+  if (arguments.clock) {
+    study.clock();
+    return {};
+  }
+  return study.run();
 }
 
 }  // namespace
@@ -250,6 +303,11 @@ int main(int argc, char** argv) {
   options.choice("--features", arguments.features, {"ours", "ansor"}, "which columns (ours)");
   options.integer("--repeats", arguments.repeats, 1, 1000, "draws of samples a task");
   options.integer("--threads", arguments.threads, 1, 1024, "for training and scoring");
+  options.text("--without", arguments.without, "REGEX", "columns to leave out, by whole names");
+  options.text("--arms", arguments.arms, "NAMES", "with commas between them (all)");
+  options.choice("--unseen", arguments.unseen, {"task", "family"}, "by the base (task)");
+  options.text("--json", arguments.json, "FILE", "write an object a task, arm and draw");
+  options.flag("--clock", arguments.clock, "time a fit and 1,000 scores, and stop");
   options.text("--csv", arguments.csv, "PREFIX", "write tables for compare_gbdt.py and stop");
   options.positionals("FILE", arguments.files, "files of tuning records");
   const Result<bool> go_on = options.parse(std::span<const char* const>(argv + 1, argv + argc));

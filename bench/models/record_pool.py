@@ -6,7 +6,8 @@
 For each task of pool_tasks.txt one file of records, FOLDER/NNN.jsonl: random draws, then walks of
 the default policy from several seeds. A run that was interrupted goes on where it stopped: `tune`
 measures nothing that its records answer. --pack turns the folder into one compressed file for each
-kind of CPU (bench/models/data/POOL-CPU.jsonl.xz), with what models need of each record.
+kind of CPU (bench/models/data/NAME.jsonl.xz), records as they are: status, every repeat, target, device.
+--unpack writes the committed pools into a folder, where the programs beside this script read them.
 """
 
 import argparse
@@ -53,8 +54,16 @@ def pack(arguments):
     data = HERE / "data"
     data.mkdir(exist_ok=True)
     target = data / f"{arguments.name}.jsonl.xz"
-    target.write_bytes(lzma.compress(("\n".join(lines) + "\n").encode(), preset=9))
+    target.write_bytes(lzma.compress(("\n".join(lines) + "\n").encode(), preset=9 | lzma.PRESET_EXTREME))
     print(f"{target}: {len(lines)} records, {target.stat().st_size / 1e6:.1f} MB")
+
+
+def unpack(arguments):
+    folder = pathlib.Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted((HERE / "data").glob("*.jsonl.xz")):
+        (folder / path.stem).write_bytes(lzma.decompress(path.read_bytes()))
+        print(folder / path.stem)
 
 
 def main():
@@ -66,9 +75,10 @@ def main():
     parser.add_argument("--target", default="host")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of tasks, from 0")
     parser.add_argument("--pack", action="store_true", help="compress what was recorded")
+    parser.add_argument("--unpack", action="store_true", help="write the committed pools into the folder")
     parser.add_argument("--name", default="pool", help="of the compressed file")
     arguments = parser.parse_args()
-    pack(arguments) if arguments.pack else record(arguments)
+    (pack if arguments.pack else unpack if arguments.unpack else record)(arguments)
 
 
 if __name__ == "__main__":

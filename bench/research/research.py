@@ -37,9 +37,7 @@ def run_one(arguments, workload, policy, seed, limit, model):
 
 def run_into(records, arguments, workload, policy, seed, limit, model):
     command = [arguments.tool, "tune", "--workload", workload, "--threads", "1", "--trials", str(limit), "--policy", policy,
-               "--seed", str(seed), "--records", str(records), "--json", "--quiet"]
-    if model:
-        command += ["--model", model]
+               "--seed", str(seed), "--records", str(records), "--json", "--quiet", "--model", model or "none"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")

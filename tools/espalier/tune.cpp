@@ -39,6 +39,13 @@ std::string own_program() {
   return !error && access(path.c_str(), X_OK) == 0 ? path.string() : kLink;
 }
 
+// Trained by bench/models/train_base; below build/<preset> as below an installation's prefix.
+std::string base_model() {
+  const std::filesystem::path prefix =
+      std::filesystem::path(own_program()).parent_path().parent_path();
+  return (prefix / "share/espalier/models/base.json").string();
+}
+
 std::string as_text(const std::vector<Proposal>& proposals, const Task& task) {
   std::string text;
   for (size_t i = 0; i < proposals.size(); ++i) {
@@ -127,7 +134,9 @@ class TuneVerb final : public Verb {
                     "print the first N candidates, measure none");
     options.integer("--search-threads", search_threads_, 1, 1024,
                     "threads of the search itself, which change nothing but its speed");
-    options.text("--model", model_, "FILE", "start from what a saved model has learnt");
+    options.text("--model", model_, "FILE",
+                 "start from what a saved model has learnt; 'none': from nothing (the one that "
+                 "comes with the program)");
     options.text("--save-model", save_model_, "FILE", "what the model has learnt in the end");
     options.flag("--flush-cache", flush_cache_, "measure with cold caches");
     options.flag("--json", json_, "one JSON object on standard output");
@@ -184,7 +193,7 @@ class TuneVerb final : public Verb {
   }
 
   Result<ExitCode> print_proposals(const Task& task, TuneOptions options, Console& console) const {
-    ESP_TRY(options.parts, make_parts(task));
+    ESP_TRY(options.parts, make_parts(task, console));
     ESP_TRY(const std::vector<Proposal> proposals,
             propose(task, static_cast<int>(*propose_), options));
     console.print(json_ ? as_json(proposals, task) : as_text(proposals, task));
@@ -215,15 +224,29 @@ class TuneVerb final : public Verb {
   }
 
   // The models of a task, of which the one that learns starts from --model.
-  Result<PolicyParts> make_parts(const Task& task) const {
-    if (!model_ && !save_model_) return PolicyParts();
-    PolicyParts parts = complete_parts({}, task, policy_, static_cast<int>(search_threads_));
-    if (model_) {
-      ESP_TRY(const std::string text, read_file(*model_));
-      const Result<void> loaded = parts.verifier->load(text);
-      if (!loaded.ok()) return with_note(loaded.error(), "in ", *model_);
+  Result<PolicyParts> make_parts(const Task& task, Console& console) const {
+    const bool by_default = !model_ && starts_from_base(policy_);
+    PolicyParts parts;
+    if (model_ != "none" && (model_ || by_default)) {
+      const std::string path = model_.value_or(base_model());
+      const Result<std::string> text = read_file(path);
+      const Result<PolicyParts> whole = text.ok() ? whole_parts(*text, task) : text.error();
+      if (whole.ok()) {
+        parts.base = *text;
+      } else if (by_default) {
+        console.note("the search starts without the model that comes with the program: " +
+                     whole.error().message);
+      } else {
+        return text.ok() ? with_note(whole.error(), "in ", path) : whole.error();
+      }
     }
-    return parts;
+    return save_model_ ? whole_parts(parts.base, task) : parts;
+  }
+
+  Result<PolicyParts> whole_parts(const std::string& base, const Task& task) const {
+    PolicyParts parts;
+    parts.base = base;
+    return complete_parts(std::move(parts), task, policy_, static_cast<int>(search_threads_));
   }
 
   // The reference of a large task takes seconds and knows no interrupt, so somebody else makes it
@@ -247,7 +270,7 @@ class TuneVerb final : public Verb {
   Result<ExitCode> search(const Task& task, TuneOptions options, Console& console) const {
     const double start_us = now_us();
     ESP_TRY_VOID(check_before_search(task.target));
-    ESP_TRY(options.parts, make_parts(task));
+    ESP_TRY(options.parts, make_parts(task, console));
     options.interrupt = &flag_on_interrupt();
     const TuneRequest request{task_.workload(), policy_, records_, options.seed};
     auto made = make_measurer_or_leave(task, *options.interrupt);
@@ -293,7 +316,7 @@ class TuneVerb final : public Verb {
     options.each.interrupt = &flag_on_interrupt();
     if (trials_) options.trials = static_cast<int>(*trials_);
     options.seconds = seconds_.value_or(0);
-    options.parts = [this](const Task& task) { return make_parts(task); };
+    options.parts = [&](const Task& task) { return make_parts(task, console); };
     if (source_) options.seeds = [this](const Task& task) { return source_->seeds(task); };
     FailureNotes failures;
     ProgressLine line(quiet_, options.seconds, 0);

@@ -41,11 +41,12 @@ double spearman(std::span<const float> scores, std::span<const double> times) {
   return aa == 0 || bb == 0 ? 0 : -ab / std::sqrt(aa * bb);
 }
 
-double pair_accuracy(std::span<const float> scores, std::span<const double> times) {
+double pair_accuracy(std::span<const float> scores, std::span<const double> times, double apart) {
   double right = 0, pairs = 0;
   for (size_t i = 0; i < times.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      if (times[i] == times[j]) continue;
+      // (two that failed are as good as each other)
+      if (!(std::max(times[i], times[j]) > apart * std::min(times[i], times[j]))) continue;
       pairs += 1;
       if (scores[i] == scores[j]) right += 0.5;
       if (scores[i] != scores[j] && (scores[i] > scores[j]) == (times[i] < times[j])) right += 1;

@@ -26,6 +26,12 @@ Result<Task> task_of(const RunKey& run) {
   return task;
 }
 
+double least_time(const MeasureResult& result) {
+  if (!result.ok()) return std::numeric_limits<double>::infinity();
+  const std::vector<double>& times = result.times_us;
+  return times.empty() ? result.time_us : *std::min_element(times.begin(), times.end());
+}
+
 }  // namespace
 
 Result<std::vector<Pool>> read_pools(const std::vector<std::string>& files) {
@@ -53,8 +59,7 @@ Result<std::vector<Pool>> read_pools(const std::vector<std::string>& files) {
                      file + ":" + std::to_string(database.line(i)) + ": " + trace.error().message};
       }
       Candidate candidate = make_candidate(std::move(trace).value());
-      const double time =
-          record.result.ok() ? record.result.time_us : std::numeric_limits<double>::infinity();
+      const double time = least_time(record.result);
       const auto [place, first] =
           of_hash[at->second].try_emplace(candidate.hash(), pool.candidates.size());
       if (first) {
