@@ -6,6 +6,7 @@ import os
 import pty
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -101,6 +102,22 @@ class Tune(CliTest):
         with open(model, "w", encoding="utf-8") as file:
             file.write("{}")
         self.assert_fails(self.run_tool(*self.tune_args("--model", model)), (1,), model)
+
+    def test_searches_start_from_the_model_beside_the_program_unless_told_otherwise(self):
+        propose = ["tune", "--workload", WORKLOAD, "--threads", "1", "--propose", "30"]
+        base = os.path.join(os.path.dirname(os.path.dirname(ESPALIER)), "share/espalier/models/base.json")
+        by_default = self.good(*propose)
+        self.assertEqual(by_default, self.good(*propose, "--model", base))
+        self.assertNotEqual(by_default, self.good(*propose, "--model", "none"))
+
+    def test_without_the_model_beside_the_program_a_search_says_so_and_goes_on(self):
+        os.mkdir(self.path("bin"))
+        alone = shutil.copy(ESPALIER, self.path("bin"))
+        propose = ["tune", "--workload", WORKLOAD, "--threads", "1", "--propose", "30"]
+        done = subprocess.run([alone, *propose], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("without the model that comes with the program", done.stderr)
+        self.assertEqual(done.stdout, self.good(*propose, "--model", "none"))
 
     def test_two_threads_run(self):
         result = json.loads(self.good(*self.tune_args(trials=6, threads=2)))

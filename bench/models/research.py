@@ -10,6 +10,7 @@ Peers of the boosted trees are another script, compare_gbdt.py, as they must be 
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import statistics
@@ -34,6 +35,7 @@ GROUPS = {
     "structure": r"hot_share|next_share|peak_share|stages|copies_share|write_back_share|intensity",
     "device": r"lanes|vector_registers|load_ports|store_ports|fma_latency",
 }
+DEFAULT = "evidence_delta"
 FEW = 64  # candidates; a smaller space can be measured whole
 
 
@@ -97,6 +99,28 @@ def per_task(rows, key, **wanted):
     return [statistics.mean(values) for values in of.values()]
 
 
+def paired(rows, key, arm, others, samples):
+    """What `arm` is better by than each of the others, task by task."""
+    ours = per_task(rows, key, arm=arm, samples=samples)
+    return [interval([a - b for a, b in zip(ours, per_task(rows, key, arm=other, samples=samples))]) for other in others]
+
+
+def agreement(pools):
+    """Of pairs of a task's candidates, the share that first and last repeat order alike; the mean over tasks."""
+    of = {}
+    for line in (line for path in pools for line in path.read_text(encoding="utf-8").splitlines()):
+        record = json.loads(line)
+        if record["status"] == "ok" and len(record["times_us"]) > 1 and not record.get("final"):
+            of.setdefault(record["workload"], {}).setdefault(record["candidate"], record["times_us"])
+    shares = []
+    for candidates in of.values():
+        if len(candidates) < FEW:
+            continue
+        pairs = list(itertools.combinations([(t[0], t[-1]) for t in candidates.values()], 2))
+        shares.append(sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in pairs) / len(pairs))
+    return statistics.mean(shares)
+
+
 def without_measurements(models):
     keys = (("Spearman", "spearman"), ("pairs", "pairs"), ("clear pairs", "clear_pairs"), ("Best-1 of 1%", "best_1"),
             ("Best-1 of 5%", "best_5"))
@@ -112,8 +136,9 @@ def by_family(models):
             continue
         ours, chance = mean_of(of["analyzer"], "best_1"), mean_of(of["analyzer"], "random_1")
         rows.append([family, len(of["analyzer"]), f"{mean_of(of['analyzer'], 'spearman'):.3f}", f"{ours:.3f}",
-                     f"{mean_of(of['pruner'], 'best_1'):.3f}", f"{chance:.3f}", f"{ours - chance:+.3f}"])
-    return table(["family", "tasks", "Spearman", "Best-1 of 1%", "Pruner's formulas", "random draft", "gain"], rows)
+                     f"{mean_of(of['pruner'], 'best_1'):.3f}", f"{chance:.3f}", f"{ours - chance:+.3f}", "yes" if ours - chance >= 0.03 else "no"])
+    return table(["family", "tasks", "Spearman", "Best-1 of 1%", "Pruner's formulas", "random draft", "gain", "0.03 or more"],
+                 rows)
 
 
 def adaptation(rows, key):
@@ -125,7 +150,7 @@ def base_by_family(seen, unseen):
     rows = []
     for family in families(unseen):
         def at(rows_, n, family=family):
-            return f"{statistics.mean(per_task(rows_, 'pairs', arm='evidence_delta', samples=n, family=family)):.3f}"
+            return f"{statistics.mean(per_task(rows_, 'pairs', arm=DEFAULT, samples=n, family=family)):.3f}"
         rows.append([family, at(seen, 0), at(seen, 32), at(unseen, 0), at(unseen, 32)])
     return table(["family", "task unseen, 0", "32 samples", "family unseen, 0", "32 samples"], rows)
 
@@ -138,14 +163,37 @@ def term_ablation(study, whole):
     return table(["without", "Spearman", "Best-1 of 1%"], rows)
 
 
+def lead(rows, key):
+    others = [arm for arm in dict.fromkeys(row["arm"] for row in rows) if arm != DEFAULT]
+    columns = [paired(rows, key, DEFAULT, others, n) for n in SAMPLES]
+    return table(["less", *SAMPLES], [[other, *[column[i] for column in columns]] for i, other in enumerate(others)])
+
+
 def group_ablation(study, seen):
-    rows = [["nothing", *[interval(per_task(seen, "pairs", arm=a, samples=n)) for a, n in
-                          (("evidence_delta", 32), ("scratch", 256))]]]
+    cases = ((DEFAULT, 32), ("scratch", 256))
+    rows = []
     for name, pattern in GROUPS.items():
-        found = study.adapt("--repeats", study.draws, "--arms", "scratch,evidence_delta", "--without", pattern)
-        rows.append([name, *[interval(per_task(found, "pairs", arm=a, samples=n)) for a, n in
-                             (("evidence_delta", 32), ("scratch", 256))]])
+        found = study.adapt("--repeats", study.draws, "--arms", f"scratch,{DEFAULT}", "--without", pattern)
+        both = [{**row, "arm": "with " + row["arm"]} for row in seen] + found
+        rows.append([name, *[paired(both, "pairs", arm, ["with " + arm], n)[0] for arm, n in cases]])
     return table(["without", "base, 32 samples", "scratch, 256 samples"], rows)
+
+
+def peers(path):
+    """What compare_gbdt.py measured on the pool's rows, if it is there."""
+    if not path.exists():
+        return ""
+    rows = []
+    for case in json.loads(path.read_text(encoding="utf-8")):
+        for who in ("ours", "xgboost", "lightgbm"):
+            def mean(what, who=who, case=case):
+                return statistics.mean(row[who][what] for row in case["rows"])
+            rows.append([case["loss"], case["bins"], who, f"{1e3 * mean('fit_seconds'):.0f}",
+                         f"{1e3 * mean('predict_seconds'):.1f}", f"{mean('rmse'):.4f}", f"{mean('pair_accuracy'):.4f}"])
+    return ("## Boosted trees beside XGBoost `hist` and LightGBM\n\nA random half of the pool's rows to learn from, the other "
+            "to be tested on; equal trees, depth, leaves, bins\nand shrinkage, one thread. Recorded by "
+            "`bench/models/compare_gbdt.py` (`" + path.name + "`).\n\n"
+            + table(["loss", "bins", "", "fit ms", "predict ms", "RMSE", "pair accuracy"], rows))
 
 
 def picture(rows, path):
@@ -192,14 +240,18 @@ def main():
 
 Made by `bench/models/research.py` from {', '.join(f'`bench/models/data/{p.name}.xz`' for p in study.pools)}:
 {len(tasks)} tasks on one AVX-512 CPU and one thread, random draws and walks of policies. A candidate's time is the least of
-its repeats. Intervals are 95% over tasks. *Clear pairs* are those whose times differ by more than 5%: a single repeat
-orders about 85% of all pairs as another one does, so no model can do much better than that on all pairs. Left out, as
-their spaces have fewer than {FEW} candidates and can be measured whole: {', '.join(f'`{w}`' for w in small)}.
+its repeats. Intervals are 95% over tasks. *Clear pairs* are those whose times differ by more than 5%. The times are noisy:
+the first and the last repeat of a candidate agree on {agreement(study.pools):.1%} of all pairs. The least of them is less noisy
+than one, so a perfect model would reach more than that, but not 100%; how much is not known.
+
+Left out, as their spaces have fewer than {FEW} candidates and can be measured whole:
+{', '.join(f'`{w}`' for w in small)}.
 
 ## Without measurements
 
 {without_measurements(models)}
-By family; where the gain is below +0.03, the analyzer is no better a draft than chance by that measure:
+By family. Half of the candidates come from walks, so a random draft is good too, and where it reaches more than 0.97
+there is no room for a gain of 0.03:
 
 {by_family(models)}
 Terms of the analyzer taken away, as far as they are a quantity of the device:
@@ -208,7 +260,8 @@ Terms of the analyzer taken away, as far as they are a quantity of the device:
 ## Learning within an unseen task
 
 Pair accuracy on the rest of a task of which so many candidates were seen. `margin` is the analyzer, `scratch` has no base;
-for the others the base has seen all other tasks. The default is `evidence_delta`.
+for the others the base has seen all other tasks. `delta` adds trees, `fixed` and `evidence` give leaves new values (a tenth,
+or by the rows that reach them), `joint` trains anew on everything with equal weights. The default is `{DEFAULT}`.
 
 {adaptation(seen, "pairs")}
 ![pair accuracy by samples](models.svg)
@@ -216,10 +269,14 @@ for the others the base has seen all other tasks. The default is `evidence_delta
 The same on clear pairs:
 
 {adaptation(seen, "clear_pairs")}
-The base has seen no task of the family:
+What the default is better by, task by task, on all pairs:
+
+{lead(seen, "pairs")}
+On all pairs where the base has seen no task of the family:
 
 {adaptation(unseen, "pairs")}
-Groups of features taken away:
+What is lost without a group of features, task by task (below 0: lost). What one group says others say in part, and the
+analyzer's score is always there:
 
 {group_ablation(study, seen)}
 One CPU and one thread: columns of devices and threads are constant here, and this pool cannot judge them.
@@ -232,6 +289,7 @@ score, rows weighted by throughput. It knows f32, AVX-512, one thread and the fa
 arm where the base has not seen the task, or not even its family:
 
 {base_by_family(seen, unseen)}
+{peers(out.with_name("gbdt_peers.json"))}
 ## Time
 
 {run(study.tools / "adapt", "--clock", *study.pools).strip()}, on one core.

@@ -14,8 +14,8 @@ namespace espalier::bench {
 inline LearnedModelOptions base_training() {
   LearnedModelOptions options;
   options.adaptation = Adaptation::Scratch;
-  options.scratch.trees = 120;
-  options.scratch.tree.eta = 0.05;
+  options.scratch.trees = 60;
+  options.scratch.tree.eta = 0.1;
   return options;
 }
 
