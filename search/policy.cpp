@@ -4,6 +4,12 @@
 
 namespace espalier {
 
+void know_seeds(const SketchSpace& space, std::span<const Seed> seeds) {
+  for (const Seed& seed : seeds) {
+    if (!seed.script.empty()) space.along(seed.script);
+  }
+}
+
 void History::observe(Observation o) {
   const Observation* so_far = best();
   if (o.result.ok() && (so_far == nullptr || o.result.time_us < so_far->result.time_us)) {

@@ -32,7 +32,12 @@ struct Observation {
 struct Seed {
   Candidate candidate;
   std::string origin;  // for people
+  // The decisions that lead to its sketch in the task's own space, so that a search can vary them;
+  // empty: its sketch is none of the space's, or it is not known to be.
+  std::vector<int> script = {};
 };
+// Makes the sketches of the seeds known to the space.
+void know_seeds(const SketchSpace& space, std::span<const Seed> seeds);
 
 // What has happened so far, kept by the tuner.
 class History {

@@ -77,6 +77,7 @@ Result<std::vector<Proposal>> propose(const Task& task, int n, const TuneOptions
     }
   };
   add({space.preferred()->candidate(), Provenance::Default, 0});
+  know_seeds(space, options.seeds);
   for (const Seed& seed : options.seeds) add({seed.candidate, Provenance::Transferred, 0});
   while (static_cast<int>(proposals.size()) < n) {
     const size_t before = proposals.size();

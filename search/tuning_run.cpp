@@ -122,6 +122,7 @@ Result<void> TuningRun::start(int trials) {
   add(space_.preferred()->candidate(), Provenance::Default);
   ESP_TRY_VOID(evaluate(std::move(first)));
   first.clear();
+  know_seeds(space_, options_.seeds);
   for (const Seed& seed : options_.seeds) add(seed.candidate, Provenance::Transferred);
   const size_t room = static_cast<size_t>(std::max(trials - 1, 0));
   if (first.size() > room) first.resize(room);

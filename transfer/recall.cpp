@@ -214,6 +214,7 @@ std::optional<Followed> follow(const Recalled& recalled, const Task& donor, cons
   if (has_columns) tile = refit_tile(size, row_extent, column_extent, false, machines);
 
   result.candidate = structure->candidate();
+  result.script = script_of(structure->choices);
   for (const SlotSplit& s : splits) {
     SplitRefit refit;
     refit.target_extent = s.extent;

@@ -23,7 +23,8 @@ struct Recalled {
 std::optional<Recalled> recall(const SketchSpace& space, const Trace& trace);
 
 struct Followed {
-  Candidate candidate;  // legal
+  Candidate candidate;      // legal
+  std::vector<int> script;  // the target's decisions
   std::vector<FactorReport> factors;
   int decisions_kept = 0, decisions = 0;  // structural ones that are the donor's, and all
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "espalier/search/slots.h"
 #include "espalier/support/check.h"
@@ -152,8 +151,29 @@ class Carrier {
     TransferSeed seed = base;
     seed.road = SeedRoad::Decided;
     seed.candidate = std::move(followed->candidate);
+    seed.script = std::move(followed->script);
     seed.factors = std::move(followed->factors);
     found_.push_back(std::move(seed));
+  }
+
+  // Of equal schedules the first stays. If the rules come to it as well, in their words: a search
+  // can then vary its decisions.
+  void merge_equal() {
+    std::unordered_map<uint64_t, TransferSeed*> first;
+    for (TransferSeed& s : found_) {
+      TransferSeed*& kept = first[s.candidate.hash()];
+      if (kept == nullptr) {
+        kept = &s;
+        continue;
+      }
+      if (kept->script.empty() && !s.script.empty()) {
+        kept->candidate = std::move(s.candidate);
+        kept->script = std::move(s.script);
+        kept->factors = std::move(s.factors);
+      }
+      s.candidate = {};
+    }
+    std::erase_if(found_, [](const TransferSeed& s) { return !s.candidate.sketch; });
   }
 
   void rank() {
@@ -173,8 +193,8 @@ class Carrier {
       options_.model->score(task_, candidates, scores);
       for (size_t i = 0; i < found_.size(); ++i) found_[i].score = static_cast<double>(scores[i]);
     }
+    merge_equal();
     // One at a time, so that several seeds of one program count less than the first of another.
-    std::unordered_set<uint64_t> seen;
     std::unordered_map<uint64_t, int> taken_of;
     const double repeated = options_.model != nullptr ? 0 : kRepeated;
     while (seeds_.ranked.size() < options_.seeds) {
@@ -188,10 +208,6 @@ class Carrier {
         best_score = score;
       }
       if (best == nullptr) return;
-      if (!seen.insert(best->candidate.hash()).second) {
-        best->candidate = {};
-        continue;
-      }
       ++taken_of[best->donor->dag.hash()];
       best->score = best_score;
       seeds_.origins.push_back(best->describe(index_.database()));
@@ -233,7 +249,8 @@ std::string TransferSeed::describe(const Database& database) const {
 
 Seeds::operator std::vector<Seed>() const {
   std::vector<Seed> seeds;
-  for (size_t i = 0; i < ranked.size(); ++i) seeds.push_back({ranked[i].candidate, origins[i]});
+  for (size_t i = 0; i < ranked.size(); ++i)
+    seeds.push_back({ranked[i].candidate, origins[i], ranked[i].script});
   return seeds;
 }
 

@@ -55,6 +55,7 @@ struct TransferSeed {
   double distance = 0;                // of the extents that stand for one another, in powers of two
   double gain = 1;                    // of the donor's schedule over its default one; 1: not known
   double score = 0;                   // what it was ranked by; higher is better
+  std::vector<int> script;            // Decided: see Seed
   std::vector<StepReport> steps;      // Retargeted
   std::vector<FactorReport> factors;  // Retargeted and Decided
 

@@ -115,6 +115,18 @@ TEST(Transfer, SeedsGoIntoASearch) {
   EXPECT_EQ(proposals[1].provenance, Provenance::Transferred);
 }
 
+TEST(Transfer, ASearchKnowsHowASeedWasDecided) {
+  const Database db = database_of({"conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,p=1,epilogue=bias"});
+  const Task task = task_of(kConv3x3);
+  const std::vector<Seed> seeds = transfer(db, task);
+  const auto decided =
+      std::find_if(seeds.begin(), seeds.end(), [](const Seed& s) { return !s.script.empty(); });
+  ASSERT_NE(decided, seeds.end());
+  const SketchSpace space(task);
+  know_seeds(space, seeds);
+  EXPECT_NE(space.find(*decided->candidate.sketch), nullptr);
+}
+
 TEST(Transfer, LookUpTakesItBeforeTheDefault) {
   const Database db = database_of({"conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,p=1,epilogue=bias+relu"});
   const Lookup found = look_up_or_transfer(db, task_of(kConv3x3), default_candidate).value();
