@@ -17,14 +17,16 @@ function(espalier_contestant folder)
 endfunction()
 
 # What times the compiler itself: bin/bench/NAME from each bench/NAME.cpp; bin/bench/models/NAME from bench/models/NAME.cpp,
-# cost models judged on recorded pools; bin/bench/micro from bench/micro, where Google Benchmark is.
+# cost models judged on recorded pools; likewise bin/bench/transfer/NAME; bin/bench/micro from bench/micro, where Google
+# Benchmark is.
 function(espalier_compiler_benchmarks)
-  file(GLOB common CONFIGURE_DEPENDS bench/models/pool/*.cpp)
+  file(GLOB common CONFIGURE_DEPENDS bench/models/pool/*.cpp bench/transfer/donations/*.cpp)
   add_library(espalier_pool STATIC ${common})
   espalier_options(espalier_pool)
   target_include_directories(espalier_pool PUBLIC ${PROJECT_SOURCE_DIR}/bench)
   target_link_libraries(espalier_pool PUBLIC espalier_command_line Espalier::espalier)
-  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/bench bench/*.cpp bench/models/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/bench bench/*.cpp bench/models/*.cpp
+       bench/transfer/*.cpp)
   if(TARGET benchmark::benchmark)
     list(APPEND sources micro.cpp)
   endif()
