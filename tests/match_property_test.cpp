@@ -9,7 +9,7 @@ namespace espalier {
 namespace {
 
 constexpr uint64_t kSeed = 8101;
-constexpr int kPrograms = 400;
+constexpr int kPrograms = 1000;
 constexpr int64_t kWork = 20000;
 
 // Calls `check` with programs, each with a generator of its own.

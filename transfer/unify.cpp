@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMaxSteps = 4000;
 constexpr int kMaxChoices = 300;  // open at a time
+constexpr int kGlance = 6;        // levels of two expressions that are compared before a choice
 
 bool is_commutative(BinaryOp op) {
   switch (op) {
@@ -120,14 +121,23 @@ class Unifier {
           const auto* b = goal.b.as<BinaryNode>();
           if (a != nullptr && b != nullptr && a->op == b->op && is_commutative(a->op) &&
               a->type == b->type) {
-            State other = s;
-            push(s, goal, a->b, b->b);
-            push(s, goal, a->a, b->a);
-            ++choices_;
-            std::optional<State> found = solve(std::move(s));
-            --choices_;
-            if (found) return found;
-            s = std::move(other);
+            const bool swapped =
+                may_pair(s, goal, a->a, b->b, 0) && may_pair(s, goal, a->b, b->a, 0);
+            if (!swapped) {
+              push(s, goal, a->b, b->b);
+              push(s, goal, a->a, b->a);
+              break;
+            }
+            if (may_pair(s, goal, a->a, b->a, 0) && may_pair(s, goal, a->b, b->b, 0)) {
+              State other = s;
+              push(s, goal, a->b, b->b);
+              push(s, goal, a->a, b->a);
+              ++choices_;
+              std::optional<State> found = solve(std::move(s));
+              --choices_;
+              if (found) return found;
+              s = std::move(other);
+            }
             push(s, goal, a->b, b->a);
             push(s, goal, a->a, b->b);
             break;
@@ -142,6 +152,36 @@ class Unifier {
 
   static void push(State& s, const Goal& from, const Expr& a, const Expr& b) {
     s.goals.push_back({Goal::Kind::Exprs, from.donor, from.target, a, b, from.condition});
+  }
+
+  // False if the expressions cannot be paired, as far as a glance tells: keeps the ways to order
+  // long conditions few.
+  bool may_pair(const State& s, const Goal& g, const Expr& a, const Expr& b, int depth) const {
+    if (a.kind() != b.kind() || a.type() != b.type()) return false;
+    if (depth == kGlance) return true;
+    if (a.kind() == ExprKind::Const) {
+      return !exact() || (a.as<ConstNode>()->i == b.as<ConstNode>()->i);
+    }
+    if (a.kind() == ExprKind::Var) {
+      const StageInfo &from = donor_.stage(g.donor), &to = target_.stage(g.target);
+      const int x = axis_number(from, a), y = axis_number(to, b);
+      if (x < 0 || y < 0) return false;
+      if (options_.drop_units && is_unit(axis_of(from, x).extent) &&
+          is_unit(axis_of(to, y).extent)) {
+        return true;
+      }
+      const std::vector<int>& bound = s.bindings[static_cast<size_t>(g.donor)].axis;
+      if (bound[static_cast<size_t>(x)] >= 0) return bound[static_cast<size_t>(x)] == y;
+      return std::find(bound.begin(), bound.end(), y) == bound.end() &&
+             (!exact() || axis_of(from, x).extent == axis_of(to, y).extent);
+    }
+    const auto *x = a.as<BinaryNode>(), *y = b.as<BinaryNode>();
+    if (x == nullptr || y == nullptr) return true;
+    if (x->op != y->op) return false;
+    auto both = [&](const Expr& first, const Expr& second) {
+      return may_pair(s, g, x->a, first, depth + 1) && may_pair(s, g, x->b, second, depth + 1);
+    };
+    return both(y->a, y->b) || (is_commutative(x->op) && both(y->b, y->a));
   }
 
   static bool is_unit(int64_t extent) { return extent == 1; }
@@ -322,7 +362,11 @@ class Unifier {
     int& bound = reads[static_cast<size_t>(i)];
     if (bound == j) return true;
     auto differ = [&] { return fail(s, {MismatchCode::AccessPattern, g.donor, g.target, i, j}); };
-    if (bound >= 0 || std::find(reads.begin(), reads.end(), j) != reads.end()) return differ();
+    if (bound >= 0) return is_same_element(to, target_, bound, j) ? true : differ();
+    if (const auto at = std::find(reads.begin(), reads.end(), j); at != reads.end()) {
+      const int other = static_cast<int>(at - reads.begin());
+      return is_same_element(from, donor_, other, i) ? true : differ();
+    }
     const Access &p = from.accesses[static_cast<size_t>(i)],
                  &q = to.accesses[static_cast<size_t>(j)];
     const Tensor& read_a = donor_.stage(p.producer).tensor;
@@ -343,6 +387,25 @@ class Unifier {
       }
     }
     if (whole()) s.goals.push_back({Goal::Kind::Stages, p.producer, q.producer, {}, {}});
+    return true;
+  }
+
+  // Whether two reads of a stage are of one element: written differently, or with different indices
+  // in dimensions that do not count.
+  bool is_same_element(const StageInfo& info, const ComputeDag& dag, int i, int j) const {
+    const Access &p = info.accesses[static_cast<size_t>(i)],
+                 &q = info.accesses[static_cast<size_t>(j)];
+    if (p.producer != q.producer) return false;
+    for (int d : dims_of(dag.stage(p.producer).tensor)) {
+      const LinearIndex &x = p.linear[static_cast<size_t>(d)],
+                        &y = q.linear[static_cast<size_t>(d)];
+      if (!x.affine || !y.affine || x.offset != y.offset) return false;
+      for (int a = 0; a < axis_count(info); ++a) {
+        const size_t k = static_cast<size_t>(a);
+        const bool counts = !options_.drop_units || !is_unit(axis_of(info, a).extent);
+        if (counts && x.coef[k] != y.coef[k]) return false;
+      }
+    }
     return true;
   }
 
