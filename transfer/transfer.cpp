@@ -4,8 +4,10 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "espalier/cost_model/analyzer.h"
 #include "espalier/search/slots.h"
 #include "espalier/support/check.h"
+#include "espalier/support/device_model.h"
 #include "espalier/support/number.h"
 #include "espalier/transfer/recall.h"
 
@@ -15,7 +17,7 @@ namespace {
 // Sketches are looked for in the donor's space for so many donors at most: it takes milliseconds.
 constexpr size_t kMostRecalled = 6;
 constexpr size_t kSchedulesEach = 3;  // of a program
-constexpr double kRepeated = 0.3;     // off the score for each seed of the same program before
+constexpr double kRepeated = 0.3;     // off the closeness for each seed of the same program before
 
 double log_extent(const StageInfo& info, const std::vector<int>& axes) {
   double sum = 0;
@@ -36,9 +38,9 @@ double distance_of(const DagMap& map, const ComputeDag& donor, const ComputeDag&
   return sum;
 }
 
-// Without measurements or a model: the closer the program and its extents the better, then the more
-// the schedule was worth to the donor.
-double default_score(const TransferSeed& seed) {
+// The closer the program and its extents the better, then the more the schedule was worth to the
+// donor.
+double closeness_of(const TransferSeed& seed) {
   static constexpr double kLevel[] = {0, 0, 0.5, 1, 2};
   double score = -kLevel[static_cast<size_t>(seed.map.level)] - 0.25 * seed.distance +
                  0.5 * std::log2(std::max(seed.gain, 0.25));
@@ -185,35 +187,55 @@ class Carrier {
               explain(replayed.rejection(), task_, s.candidate.trace()));
       return true;
     });
-    for (TransferSeed& s : found_) s.score = default_score(s);
-    if (options_.model != nullptr) {
-      std::vector<Candidate> candidates;
-      for (const TransferSeed& s : found_) candidates.push_back(s.candidate);
-      std::vector<float> scores(candidates.size(), 0);
-      options_.model->score(task_, candidates, scores);
-      for (size_t i = 0; i < found_.size(); ++i) found_[i].score = static_cast<double>(scores[i]);
-    }
     merge_equal();
-    // One at a time, so that several seeds of one program count less than the first of another.
-    std::unordered_map<uint64_t, int> taken_of;
-    const double repeated = options_.model != nullptr ? 0 : kRepeated;
-    while (seeds_.ranked.size() < options_.seeds) {
-      TransferSeed* best = nullptr;
-      double best_score = 0;
-      for (TransferSeed& s : found_) {
-        if (!s.candidate.sketch) continue;  // taken
-        const double score = s.score - repeated * taken_of[s.donor->dag.hash()];
-        if (best != nullptr && score <= best_score) continue;
-        best = &s;
-        best_score = score;
-      }
-      if (best == nullptr) return;
-      ++taken_of[best->donor->dag.hash()];
-      best->score = best_score;
-      seeds_.origins.push_back(best->describe(index_.database()));
-      seeds_.ranked.push_back(std::move(*best));
-      best->candidate = {};
+    for (TransferSeed& s : found_) s.closeness = closeness_of(s);
+    expect();
+    std::vector<TransferSeed*> by_model;
+    for (TransferSeed& s : found_) by_model.push_back(&s);
+    std::sort(by_model.begin(), by_model.end(), [](const TransferSeed* a, const TransferSeed* b) {
+      return a->expected != b->expected ? a->expected > b->expected : a < b;
+    });
+    auto expected = by_model.begin();
+    while (seeds_.ranked.size() < std::min(options_.seeds, found_.size())) {
+      const bool by_closeness = seeds_.ranked.size() % 2 == 0;
+      while (!by_closeness && !(*expected)->candidate.sketch) ++expected;
+      take(by_closeness ? closest() : *expected);
     }
+  }
+
+  void expect() {
+    std::unique_ptr<CostModel> analyzer;
+    if (options_.model == nullptr) analyzer = make_analyzer(data_sheet(task_.target));
+    CostModel& model = analyzer ? *analyzer : *options_.model;
+    std::vector<Candidate> candidates;
+    for (const TransferSeed& s : found_) candidates.push_back(s.candidate);
+    std::vector<float> scores(candidates.size(), 0);
+    model.score(task_, candidates, scores);
+    for (size_t i = 0; i < found_.size(); ++i) {
+      found_[i].expected = static_cast<double>(scores[i]);
+    }
+  }
+
+  // Of those that are left, several seeds of one program counting less than the first of another.
+  TransferSeed* closest() {
+    TransferSeed* best = nullptr;
+    double best_score = 0;
+    for (TransferSeed& s : found_) {
+      if (!s.candidate.sketch) continue;  // taken
+      const double score = s.closeness - kRepeated * taken_of_[s.donor->dag.hash()];
+      if (best != nullptr && score <= best_score) continue;
+      best = &s;
+      best_score = score;
+    }
+    best->closeness = best_score;
+    return best;
+  }
+
+  void take(TransferSeed* seed) {
+    ++taken_of_[seed->donor->dag.hash()];
+    seeds_.origins.push_back(seed->describe(index_.database()));
+    seeds_.ranked.push_back(std::move(*seed));
+    seed->candidate = {};
   }
 
   const DonorIndex& index_;
@@ -222,6 +244,7 @@ class Carrier {
   const std::string target_text_;
   std::optional<SketchSpace> space_;
   std::vector<TransferSeed> found_;
+  std::unordered_map<uint64_t, int> taken_of_;  // seeds, by donor
   size_t used_ = 0, recalled_ = 0;
   Seeds seeds_;
 };

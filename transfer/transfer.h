@@ -32,8 +32,7 @@ struct TransferOptions {
   bool same_program = true;  // records of the task's own program count too
   MatchLevel widest = MatchLevel::Role;
   bool follow_decisions = true;  // also take the donor's structural decisions anew
-  // Ranks what was carried over; null: by level, distance of the extents and gain of the donor.
-  CostModel* model = nullptr;
+  CostModel* model = nullptr;    // what is expected of a schedule; null: the analyzer
   // Which records may be used; empty: all.
   std::function<bool(const TuningRecord&)> accept;
 };
@@ -52,9 +51,12 @@ struct TransferSeed {
   size_t record = 0;                  // in the database
   std::shared_ptr<const Task> donor;  // what was measured there
   DagMap map;
-  double distance = 0;                // of the extents that stand for one another, in powers of two
-  double gain = 1;                    // of the donor's schedule over its default one; 1: not known
-  double score = 0;                   // what it was ranked by; higher is better
+  double distance = 0;  // of the extents that stand for one another, in powers of two
+  double gain = 1;      // of the donor's schedule over its default one; 1: not known
+  // What it was ranked by; higher is better. Both are of use: a close donor's schedule was
+  // measured, and the model sees what became of it here.
+  double closeness = 0;  // by level, extents and gain, and for a program that has not had its turn
+  double expected = 0;   // by the model
   std::vector<int> script;            // Decided: see Seed
   std::vector<StepReport> steps;      // Retargeted
   std::vector<FactorReport> factors;  // Retargeted and Decided
@@ -71,7 +73,9 @@ struct Declined {
 };
 
 struct Seeds {
-  std::vector<TransferSeed> ranked;  // best first; all replay, and no two are the same schedule
+  // Best first: alternately by closeness and by what is expected of them. All replay, and no two
+  // are the same schedule.
+  std::vector<TransferSeed> ranked;
   std::vector<Declined> declined;
   std::vector<std::string> origins;  // of the ranked ones, for people
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "espalier/cost_model/analyzer.h"
 #include "espalier/search/tuner.h"
+#include "espalier/support/device_model.h"
 #include "espalier/transfer/explanation.h"
 #include "espalier/transfer/test_support.h"
 #include "espalier/transfer/transferred_lookup.h"
@@ -85,21 +87,37 @@ TEST(Transfer, WhatDoesNotMatchIsDeclinedWithAReason) {
   EXPECT_FALSE(seeds.declined[0].text.empty());
 }
 
-TEST(Transfer, AModelDecidesTheOrder) {
+TEST(Transfer, EverySecondIsWhatTheModelExpectsMostOf) {
   const Database db = database_of({"conv2d:n=1,h=28,w=28,ci=64,co=64,k=3,p=1,epilogue=bias+relu",
+                                   "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,p=1,epilogue=bias+relu",
+                                   "conv2d:n=1,h=14,w=14,ci=32,co=64,k=1",
                                    "matmul:m=64,n=64,k=64,weights=constant"});
   TransferOptions options;
   const std::unique_ptr<CostModel> model = make_random_model(3);
   options.model = model.get();
-  const Seeds seeds = transfer(db, task_of(kConv3x3), options);
-  ASSERT_GE(seeds.ranked.size(), 2u);
+  const Task task = task_of(kConv3x3);
+  const Seeds seeds = transfer(db, task, options);
+  ASSERT_GE(seeds.ranked.size(), 4u);
   for (size_t i = 0; i < seeds.ranked.size(); ++i) {
     float score = 0;
-    model->score(task_of(kConv3x3), std::span(&seeds.ranked[i].candidate, 1), std::span(&score, 1));
-    EXPECT_EQ(seeds.ranked[i].score, static_cast<double>(score));
-    if (i > 0) {
-      EXPECT_GE(seeds.ranked[i - 1].score, seeds.ranked[i].score);
+    model->score(task, std::span(&seeds.ranked[i].candidate, 1), std::span(&score, 1));
+    EXPECT_EQ(seeds.ranked[i].expected, static_cast<double>(score));
+    for (size_t later = i + 1; i % 2 == 1 && later < seeds.ranked.size(); ++later) {
+      EXPECT_GE(seeds.ranked[i].expected, seeds.ranked[later].expected);
     }
+  }
+}
+
+TEST(Transfer, WithoutAModelTheAnalyzerExpects) {
+  const Database db = database_of({"conv2d:n=1,h=28,w=28,ci=64,co=64,k=3,p=1,epilogue=bias+relu",
+                                   "matmul:m=64,n=64,k=64,weights=constant"});
+  const Task task = task_of(kConv3x3);
+  const Seeds seeds = transfer(db, task);
+  const auto analyzer = make_analyzer(data_sheet(task.target));
+  for (const TransferSeed& s : seeds.ranked) {
+    float score = 0;
+    analyzer->score(task, std::span(&s.candidate, 1), std::span(&score, 1));
+    EXPECT_EQ(s.expected, static_cast<double>(score));
   }
 }
 

@@ -17,14 +17,12 @@
 #include "command_line/console.h"
 #include "command_line/exit_code.h"
 #include "command_line/options.h"
-#include "espalier/cost_model/analyzer.h"
 #include "espalier/ir/ops/workload.h"
 #include "espalier/runtime/inputs.h"
 #include "espalier/runtime/worker_client.h"
 #include "espalier/runtime/worker_server.h"
 #include "espalier/search/default_schedule.h"
 #include "espalier/search/parts.h"
-#include "espalier/support/device_model.h"
 #include "espalier/support/fd.h"
 #include "espalier/support/json.h"
 #include "transfer/donations/ladder.h"
@@ -193,9 +191,7 @@ class Race {
   }
 
   Result<Json> report(const Seeds& seeds, const std::vector<Candidate>& all) {
-    std::vector<float> drafted(all.size()), learned(all.size());
-    const auto analyzer = make_analyzer(data_sheet(task_.target));
-    analyzer->score(task_, all, drafted);
+    std::vector<float> learned(all.size());
     if (!settings_.base.empty()) {
       PolicyParts parts;
       ESP_TRY(parts.base, read_file(settings_.base));
@@ -215,8 +211,8 @@ class Race {
       Json row = Json::object({{"level", static_cast<int>(s.map.level)},
                                {"road", name_of(s.road)},
                                {"donor", s.donor->workload},
-                               {"rank_score", s.score},
-                               {"analyzer", drafted[i]},
+                               {"closeness", s.closeness},
+                               {"analyzer", s.expected},
                                {"learned", learned[i]},
                                {"distance", s.distance},
                                {"gain", s.gain},

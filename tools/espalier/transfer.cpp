@@ -1,5 +1,6 @@
 // espalier transfer: what records of other workloads say about one.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "espalier/ir/ops/workload.h"
@@ -126,12 +127,15 @@ class TransferVerb final : public Verb {
     std::string text = task_.workload() + "\n" + std::to_string(database.records().size()) +
                        " records of " + std::to_string(index.donors().size()) + " workloads, " +
                        std::to_string(seeds.ranked.size()) + " seeds\n";
+    double most = -HUGE_VAL;
+    for (const TransferSeed& s : seeds.ranked) most = std::max(most, s.expected);
     for (size_t i = 0; i < seeds.ranked.size(); ++i) {
       const TransferSeed& s = seeds.ranked[i];
       const Fates fates = count(s);
-      text += std::to_string(i + 1) + ". " + seeds.origins[i] + "\n   score " +
-              format_fixed(s.score, 2) + ", extents " + format_fixed(s.distance, 2) +
-              " powers of two apart";
+      text += std::to_string(i + 1) + ". " + seeds.origins[i] + "\n   closeness " +
+              format_fixed(s.closeness, 2) + ", extents " + format_fixed(s.distance, 2) +
+              " powers of two apart; expected " + format_fixed(std::exp(most - s.expected), 2) +
+              " times as long as the best";
       if (!s.steps.empty()) {
         text += "; steps: " + std::to_string(fates.kept) + " kept, " +
                 std::to_string(fates.mended) + " mended, " + std::to_string(fates.dropped) +
@@ -161,7 +165,8 @@ class TransferVerb final : public Verb {
       const Fates fates = count(s);
       Json seed = Json::object({{"level", name_of(s.map.level)},
                                 {"road", name_of(s.road)},
-                                {"score", s.score},
+                                {"closeness", s.closeness},
+                                {"expected", s.expected},
                                 {"distance", s.distance},
                                 {"gain", s.gain},
                                 {"donor", r.run.workload},
