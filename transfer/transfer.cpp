@@ -18,6 +18,9 @@ namespace {
 constexpr size_t kMostRecalled = 6;
 constexpr size_t kSchedulesEach = 3;  // of a program
 constexpr double kRepeated = 0.3;     // off the closeness for each seed of the same program before
+// What a factor of e in the expected time is worth in closeness: chosen on kernels of networks, so
+// that the first seed is seldom a bad one.
+constexpr double kExpectation = 5;
 
 double log_extent(const StageInfo& info, const std::vector<int>& axes) {
   double sum = 0;
@@ -190,16 +193,13 @@ class Carrier {
     merge_equal();
     for (TransferSeed& s : found_) s.closeness = closeness_of(s);
     expect();
-    std::vector<TransferSeed*> by_model;
-    for (TransferSeed& s : found_) by_model.push_back(&s);
-    std::sort(by_model.begin(), by_model.end(), [](const TransferSeed* a, const TransferSeed* b) {
-      return a->expected != b->expected ? a->expected > b->expected : a < b;
+    // What was measured for this very task needs no guess.
+    const auto own = std::find_if(found_.begin(), found_.end(), [](const TransferSeed& s) {
+      return s.road == SeedRoad::Verbatim;
     });
-    auto expected = by_model.begin();
+    if (own != found_.end() && options_.seeds > 0) take(&*own);
     while (seeds_.ranked.size() < std::min(options_.seeds, found_.size())) {
-      const bool by_closeness = seeds_.ranked.size() % 2 == 0;
-      while (!by_closeness && !(*expected)->candidate.sketch) ++expected;
-      take(by_closeness ? closest() : *expected);
+      take(next(seeds_.ranked.size() % 2 == 0 ? kExpectation : 0));
     }
   }
 
@@ -216,18 +216,19 @@ class Carrier {
     }
   }
 
-  // Of those that are left, several seeds of one program counting less than the first of another.
-  TransferSeed* closest() {
+  // The best of those that are left. Several seeds of one program count less than the first of
+  // another.
+  TransferSeed* next(double expectation) {
     TransferSeed* best = nullptr;
     double best_score = 0;
     for (TransferSeed& s : found_) {
       if (!s.candidate.sketch) continue;  // taken
-      const double score = s.closeness - kRepeated * taken_of_[s.donor->dag.hash()];
+      double score = s.closeness - kRepeated * taken_of_[s.donor->dag.hash()];
+      if (expectation > 0) score += expectation * s.expected;
       if (best != nullptr && score <= best_score) continue;
       best = &s;
       best_score = score;
     }
-    best->closeness = best_score;
     return best;
   }
 

@@ -51,12 +51,10 @@ struct TransferSeed {
   size_t record = 0;                  // in the database
   std::shared_ptr<const Task> donor;  // what was measured there
   DagMap map;
-  double distance = 0;  // of the extents that stand for one another, in powers of two
-  double gain = 1;      // of the donor's schedule over its default one; 1: not known
-  // What it was ranked by; higher is better. Both are of use: a close donor's schedule was
-  // measured, and the model sees what became of it here.
-  double closeness = 0;  // by level, extents and gain, and for a program that has not had its turn
-  double expected = 0;   // by the model
+  double distance = 0;                // of the extents that stand for one another, in powers of two
+  double gain = 1;                    // of the donor's schedule over its default one; 1: not known
+  double closeness = 0;               // by level, extents, gain and what was dropped
+  double expected = 0;                // by the model
   std::vector<int> script;            // Decided: see Seed
   std::vector<StepReport> steps;      // Retargeted
   std::vector<FactorReport> factors;  // Retargeted and Decided
@@ -73,8 +71,8 @@ struct Declined {
 };
 
 struct Seeds {
-  // Best first: alternately by closeness and by what is expected of them. All replay, and no two
-  // are the same schedule.
+  // Best first: alternately by closeness and expectation together and by closeness alone, so that
+  // no one error spoils the first few. All replay, and no two are the same schedule.
   std::vector<TransferSeed> ranked;
   std::vector<Declined> declined;
   std::vector<std::string> origins;  // of the ranked ones, for people
