@@ -97,34 +97,24 @@ def validity(tries):
     return text
 
 
-def speed(seed, default_us):
-    """Of a seed over the default; from the race, else from the times of the search."""
-    if seed["status"] != "ok":
-        return 0.0
-    return seed["speed"] if seed["speed"] is not None else default_us / seed["time_us"]
-
-
-def best(race, seeds):
-    return max((speed(s, race["default_us"]) for s in seeds), default=0.0)
-
-
-def rank_by(seeds, key, count=4):
-    return sorted(seeds, key=key, reverse=True)[:count]
+def best(seeds):
+    """The speed over the default of the fastest that raced: the first ones did, and of all seeds those that seemed fastest."""
+    return max((s["speed"] for s in seeds if s["speed"] is not None), default=0.0)
 
 
 def sample(races):
     """Of each family and all: the first four, the best seed and the default, over what tuning found."""
     rows, groups = [], {}
-    with_seeds = [r for r in races if best(r, r["seeds"]) > 0 and r["tuned"]]
+    with_seeds = [r for r in races if best(r["seeds"]) > 0 and r["tuned"]]
     for race in with_seeds:
         groups.setdefault(family(race["workload"]), []).append(race)
     for name, group in [*sorted(groups.items()), ("all", with_seeds)]:
-        top = [best(r, r["seeds"][:4]) / r["tuned"] for r in group]
-        floor = [max(1.0, best(r, r["seeds"][:4])) / r["tuned"] for r in group]
-        first = [max(best(r, r["seeds"][:1]), 1e-3) / r["tuned"] for r in group]
-        ideal = [best(r, r["seeds"]) / r["tuned"] for r in group]
+        top = [best(r["seeds"][:4]) / r["tuned"] for r in group]
+        floor = [max(1.0, best(r["seeds"][:4])) / r["tuned"] for r in group]
+        first = [max(best(r["seeds"][:1]), 1e-3) / r["tuned"] for r in group]
+        ideal = [best(r["seeds"]) / r["tuned"] for r in group]
         default = [1 / r["tuned"] for r in group]
-        near = sum(best(r, r["seeds"][:4]) >= 0.95 * best(r, r["seeds"]) for r in group)
+        near = sum(best(r["seeds"][:4]) >= 0.95 * best(r["seeds"]) for r in group)
         rows.append([name, len(group), *[f"{geomean(v):.3f}" for v in (default, first, top, floor, ideal)],
                      f"{near} ({percent(near, len(group))})"])
     text = table(["target", "kernels", "default", "first seed", "best of 4", "or the default", "best of all seeds",
@@ -163,7 +153,7 @@ def ladder(races):
     add("+ default among them", [with_default(r) for r in known])
     add("+ robust measuring", [r["ladder"]["robust"] / r["tuned"] for r in known])
     add("+ ranking: 4 are measured", [r["ladder"]["ranked"] / r["tuned"] for r in known])
-    add("+ donors of any class, L0 to L4", [max(1.0, best(r, r["seeds"][:4])) / r["tuned"] for r in known])
+    add("+ donors of any class, L0 to L4", [max(1.0, best(r["seeds"][:4])) / r["tuned"] for r in known])
     helped = sum(r["ladder"]["in_class"] > 0 for r in known)
     return (table(["", "invalid", "speed / tuned", "kernels slower than the default"], rows)
             + f"\n{helped} of {len(known)} kernels have another one of their class; {donors} pairs.\n")
@@ -178,8 +168,8 @@ def machines(races):
     for (source, from_threads, target, threads), group in groups.items():
         def name(where, n):
             return f"{'AVX2' if where == 'avx2' else 'AVX-512'}, {n} thread{'s' if n > 1 else ''}"
-        cells = [[1 / r["tuned"] for r in group], [best(r, r["seeds"][:1]) / r["tuned"] for r in group],
-                 [best(r, r["seeds"][:4]) / r["tuned"] for r in group]]
+        cells = [[1 / r["tuned"] for r in group], [best(r["seeds"][:1]) / r["tuned"] for r in group],
+                 [best(r["seeds"][:4]) / r["tuned"] for r in group]]
         rows.append([name(source, from_threads), name(target, threads), len(group),
                      *[f"{geomean([max(v, 1e-3) for v in cell]):.3f}" for cell in cells], f"{min(cells[2]):.3f}"])
     return table(["tuned for", "refitted to", "kernels", "default", "first seed", "best of 4", "least of those"], rows)
