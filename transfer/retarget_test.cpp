@@ -154,6 +154,14 @@ TEST(Retarget, ThreadsThatTheDonorLackedGetWork) {
   EXPECT_NE(to_string(r.candidate.trace(), target).find(": parallel "), std::string::npos);
 }
 
+// Half a megabyte of weights, which the stage itself reads through a copy and accumulators.
+TEST(Retarget, ThreadsShareWhatIsWorthItForWhatIsReadInside) {
+  const char* spec = "conv2d:n=1,h=1,w=1,ci=68,co=1632,k=1,epilogue=bias+sigmoid";
+  const Task donor = task_of(spec, 1), target = task_of(spec, 2);
+  ASSERT_NE(default_text(target).find(": parallel "), std::string::npos);
+  EXPECT_NE(moved_text(donor, default_text(donor), target).find(": parallel "), std::string::npos);
+}
+
 TEST(Retarget, WiderVectorsGetAnotherTile) {
   const Task donor = task_of(kConv3x3, 1, false), target = task_of(kConv3x3, 1, true);
   const Retargeted r = moved(donor, default_text(donor), target);

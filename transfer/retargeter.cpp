@@ -189,6 +189,31 @@ void Retargeter::schedule_leftovers() {
   }
 }
 
+// Microseconds of one thread for the stage and what is computed inside of it. By the definitions:
+// accumulators and packed operands hide what a stage reads.
+double Retargeter::work_in(StageId root) const {
+  const State plain = State::initial(target_.task());
+  std::vector<bool> counted(static_cast<size_t>(plain.size()), false);
+  double work = 0;
+  for (StageId s = 0; s < target_.state().size(); ++s) {
+    StageId outer = s;
+    while (target_.stage(outer).attach == AttachKind::At ||
+           target_.stage(outer).attach == AttachKind::After) {
+      outer = target_.stage(outer).attach_stage;
+    }
+    const size_t op = static_cast<size_t>(target_.stage(s).op);
+    const StageRole role = target_.stage(s).role;
+    const bool moves =
+        role == StageRole::Input || role == StageRole::Pack || role == StageRole::Copy;
+    if (outer != root || counted[op] || moves) {
+      continue;
+    }
+    counted[op] = true;
+    work += work_of(plain, target_.stage(s).op);
+  }
+  return work;
+}
+
 // Where the donor had one thread, or shared a loop that is not there, whatever is worth it is
 // shared along its outermost spatial loops.
 void Retargeter::share_between_threads() {
@@ -202,7 +227,7 @@ void Retargeter::share_between_threads() {
     }
     const bool shared = std::any_of(stage.order.begin(), stage.order.end(),
                                     [&](LoopId l) { return target_.loop(s, l).parallel; });
-    if (shared || work_of(target_.state(), s) < kWorthWakingUs) continue;
+    if (shared || work_in(s) < kWorthWakingUs) continue;
     std::vector<LoopId> outer;
     int64_t iterations = 1;
     for (LoopId l : stage.order) {

@@ -36,6 +36,7 @@ class Retargeter {
   // And after the last one.
   void schedule_leftovers();
   void share_between_threads();
+  double work_in(StageId root) const;
 
   // Steps (retarget_steps.cpp, retarget_layout.cpp). The donor's state has the step already.
   void on(const SplitStep& step);

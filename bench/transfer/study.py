@@ -52,8 +52,8 @@ class Study:
         self.records = pathlib.Path(arguments.records) if arguments.records else self.work / "donors.jsonl"
         if not arguments.records and not self.records.exists():
             self.run(HERE / "distil.py", "unpack", HERE / "data/networks-zen4-avx512.jsonl.xz", self.records)
-        finals = [r for r in read_lines(self.records) if r.get("final")]
-        self.workloads = sorted({r["workload"] for r in finals})
+        self.networks = json.loads((HERE / "data/networks.json").read_text(encoding="utf-8"))
+        self.workloads = sorted({w for kernels in self.networks.values() for w in kernels})
 
     def run(self, *command):
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
@@ -150,11 +150,10 @@ class Study:
         self.each("few", [(w,) for w in draw(self.workloads, FEW, 3)], search)
 
     def page(self):
-        networks = json.loads((HERE / "data/networks.json").read_text(encoding="utf-8"))
         done = {name: read_lines(self.work / (name + ".jsonl")) for name in ("tries", "races", "machines", "few")}
         pairs = json.loads((self.work / "pairs.json").read_text(encoding="utf-8"))
         out = pathlib.Path(self.arguments.out)
-        out.write_text(page.markdown(networks, pairs, done, FEW_TRIALS), encoding="utf-8")
+        out.write_text(page.markdown(self.networks, pairs, done, FEW_TRIALS), encoding="utf-8")
         print(out, file=sys.stderr)
 
 
