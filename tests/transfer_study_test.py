@@ -44,9 +44,10 @@ class Coverage(unittest.TestCase):
     def test_donors_of_the_own_network_do_not_count(self):
         networks = {"n": ["conv:a", "conv:b"], "m": ["conv:c"]}
         pairs = {"workloads": ["conv:a", "conv:b", "conv:c"], "levels": ["-14", "1-.", "4.-"]}
-        text = page.coverage(networks, pairs)
+        text, shares = page.coverage(networks, pairs)
         self.assertIn("| n | 2 | 0 (0.0%) | 1 (50.0%) |", text)
         self.assertIn("Without any: `conv:b`", text)
+        self.assertEqual(shares, ["0.0%", "66.7%"])
 
 
 class Programs(unittest.TestCase):

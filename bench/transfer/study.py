@@ -4,7 +4,7 @@
     bench/transfer/study.py --bin build/release/bin [--records FILE] [--phase NAME] [--seconds S]
 
 The donors are the committed records, or those of --records. Each phase leaves lines in --work and goes on where it
-stopped: pairs, tries (untimed), races, machines, few (timed: nothing else should run), page. --seconds bounds one call.
+stopped: tries (untimed), pairs, look_ups, races, machines, few (timed: nothing else should run), page. --seconds bounds one call.
 """
 
 import argparse
@@ -90,6 +90,13 @@ class Study:
     def pairs(self):
         (self.work / "pairs.json").write_text(self.run(self.bin / "bench/transfer/match_pairs", self.records), encoding="utf-8")
 
+    def look_ups(self):
+        """How long the index takes: the compiler's own benchmarks."""
+        text = self.run(self.bin / "bench/micro", "--benchmark_filter=100000", "--benchmark_format=json")
+        unit = {"us": 1, "ms": 1e3}
+        times = {b["name"]: b["real_time"] * unit[b["time_unit"]] for b in json.loads(text)["benchmarks"]}
+        (self.work / "look_ups.json").write_text(json.dumps(times), encoding="utf-8")
+
     def tries(self):
         command = ["nice", "-n", "19", self.bin / "bench/transfer/try_seeds", "--sample", self.arguments.sample, "--out",
                    self.work / "tries.jsonl", self.records]
@@ -151,9 +158,9 @@ class Study:
 
     def page(self):
         done = {name: read_lines(self.work / (name + ".jsonl")) for name in ("tries", "races", "machines", "few")}
-        pairs = json.loads((self.work / "pairs.json").read_text(encoding="utf-8"))
+        pairs, look_ups = (json.loads((self.work / name).read_text(encoding="utf-8")) for name in ("pairs.json", "look_ups.json"))
         out = pathlib.Path(self.arguments.out)
-        out.write_text(page.markdown(self.networks, pairs, done, FEW_TRIALS), encoding="utf-8")
+        out.write_text(page.markdown(self.networks, pairs, look_ups, done, FEW_TRIALS), encoding="utf-8")
         print(out, file=sys.stderr)
 
 
@@ -164,7 +171,7 @@ def main():
     parser.add_argument("--work", default=str(ROOT / "build/research/transfer"))
     parser.add_argument("--out", default=str(ROOT / "docs/results/transfer.md"))
     parser.add_argument("--sample", type=int, default=40, help="pairs to try of each operator and level; 0: all")
-    phases = ("pairs", "tries", "races", "machines", "few", "page")
+    phases = ("tries", "pairs", "look_ups", "races", "machines", "few", "page")
     parser.add_argument("--phase", choices=phases, help="one alone")
     parser.add_argument("--seconds", type=float, help="start nothing more after so long")
     arguments = parser.parse_args()
