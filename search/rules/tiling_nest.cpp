@@ -77,20 +77,25 @@ int TilingNest::preferred_order(const std::vector<Order>& orders) const {
   // The panel of a column of tiles is read again for every row: it should stay in cache.
   if (panel > target.l2_bytes / 4 * 3 && !rows_.axes.empty()) return find("V K O R v r");
   const int64_t all_panels = panel / std::max<int64_t>(1, rows_.tile.cols) * columns_extent();
-  bool same_for_others = true;
+  bool same_for_rows = false, others_used = false;
   for (const ReadPlan& r : plan_.reads) {
     if (!r.vector) continue;
     for (const ReadAccess& a : access_.reads) {
       if (a.number != r.number) continue;
+      bool rows_used = false;
       for (int axis = 0; axis < access_.spatial; ++axis) {
-        const bool tiled =
-            axis == plan_.vector_axis ||
+        if (axis == plan_.vector_axis || !a.uses[static_cast<size_t>(axis)]) continue;
+        const bool is_row =
             std::find(rows_.axes.begin(), rows_.axes.end(), axis) != rows_.axes.end();
-        if (!tiled && a.uses[static_cast<size_t>(axis)]) same_for_others = false;
+        (is_row ? rows_used : others_used) = true;
       }
+      if (!rows_used) same_for_rows = true;
     }
   }
-  if (all_panels > target.l2_bytes / 2 && same_for_others) return find("V O R");
+  // With nothing to come back for from row to row, columns are walked through first: what is read
+  // and written then lies side by side.
+  if (!rows_.axes.empty() && !same_for_rows) return find("O R V");
+  if (all_panels > target.l2_bytes / 2 && !others_used) return find("V O R");
   return find("O V R");
 }
 
