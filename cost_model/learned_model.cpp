@@ -15,7 +15,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 
 // Everything measured, with features: what is trained on.
 struct Rows {
@@ -73,6 +73,7 @@ class LearnedModel final : public CostModel {
       applies[i] = std::isfinite(margins[i]);
       if (!applies[i] || !options_.use_margins) margins[i] = 0;
     }
+    calibration_.add_to({values, candidates.size(), columns_}, margins);
     forest_.predict({values, candidates.size(), columns_}, margins, options_.threads, scores);
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!applies[i]) scores[i] = -std::numeric_limits<float>::infinity();
@@ -94,11 +95,14 @@ class LearnedModel final : public CostModel {
   std::string save() const override {
     Json names = Json::array();
     for (const std::string& column : features_->names()) names.push(column);
-    return Json::object({{"model", "learned"},
-                         {"version", kVersion},
-                         {"features", std::move(names)},
-                         {"forest", gbdt::to_json(forest_)},
-                         {"base", gbdt::to_json(next_base())}})
+    return Json::object(
+               {{"model", "learned"},
+                {"version", kVersion},
+                {"features", std::move(names)},
+                {"calibration", calibration_.to_json()},
+                {"forest", gbdt::to_json(forest_)},
+                {"base_calibration", (base_kept() ? base_calibration_ : calibration_).to_json()},
+                {"base", gbdt::to_json(next_base())}})
         .dump();
   }
 
@@ -115,7 +119,11 @@ class LearnedModel final : public CostModel {
                         "column ",
                         j, " is '", theirs, "' there and '", ours, "' here: train it again");
     }
+    ESP_TRY(const Json calibration_json, json.get("calibration"));
+    ESP_TRY(Calibration calibration, Calibration::parse(calibration_json, columns_));
     ESP_TRY(const Json forest_json, json.get("forest"));
+    ESP_TRY(const Json base_calibration_json, json.get("base_calibration"));
+    ESP_TRY(Calibration base_calibration, Calibration::parse(base_calibration_json, columns_));
     ESP_TRY(const Json base_json, json.get("base"));
     ESP_TRY(gbdt::Forest forest, gbdt::parse_forest(forest_json));
     ESP_TRY(gbdt::Forest base, gbdt::parse_forest(base_json));
@@ -123,7 +131,9 @@ class LearnedModel final : public CostModel {
       return make_error(ErrorCode::Parse, "the learned model names ", columns_,
                         " features, its forests are for ", forest.columns, " and ", base.columns);
     }
+    calibration_ = std::move(calibration);
     forest_ = std::move(forest);
+    base_calibration_ = std::move(base_calibration);
     base_ = std::move(base);
     refit_base_.reset();
     rows_ = {};
@@ -137,17 +147,22 @@ class LearnedModel final : public CostModel {
   void train();
   void train_from_scratch();
   void train_from_base();
+  // Fits the calibration to what the forest leaves and adds it to the margins.
+  void calibrate(const gbdt::Forest& forest, Part& part);
   // All rows with labels, or those of one side of the hold-out.
   enum class Side { All, Training, Holdout };
   Part select(Side side) const;
-  // What a later session starts from.
+  // What a later session starts from: the base that was loaded, or what came of training.
+  bool base_kept() const { return base_.has_value() && options_.adaptation != Adaptation::Scratch; }
   gbdt::Forest next_base() const;
 
   std::unique_ptr<const FeatureSource> features_;
   LearnedModelOptions options_;
   size_t columns_;
-  gbdt::Forest forest_;               // that scores
-  std::optional<gbdt::Forest> base_;  // as it was loaded
+  Calibration calibration_;  // these two score
+  gbdt::Forest forest_;
+  Calibration base_calibration_;  // these two are the base, as it was loaded
+  std::optional<gbdt::Forest> base_;
   std::optional<gbdt::Forest> refit_base_;
   Rows rows_;
   std::map<uint64_t, uint32_t> groups_;  // by task_key
@@ -193,6 +208,11 @@ void LearnedModel::train_from_scratch() {
   const bool hold = options_.holdout_share > 0;
   Part training = select(hold ? Side::Training : Side::All);
   Part holdout = hold ? select(Side::Holdout) : Part{};
+  calibration_ = {};
+  calibrate(empty, training);
+  calibration_.add_to(holdout.set(columns_).table, holdout.margins);
+  forest_ = empty;
+  if (rows_.size() < static_cast<size_t>(std::max(options_.least_rows, 1))) return;
   if (options_.center_tasks) {
     center(empty, columns_, options_.threads, training);
     center(empty, columns_, options_.threads, holdout);
@@ -203,9 +223,24 @@ void LearnedModel::train_from_scratch() {
   forest_ = gbdt::fit(training.set(columns_), options_.scratch, stop_by).value();
 }
 
+void LearnedModel::calibrate(const gbdt::Forest& forest, Part& part) {
+  if (!(options_.ridge > 0) || part.labels.empty()) return;
+  std::vector<float> reached(part.labels.size());
+  const gbdt::TrainingSet set = part.set(columns_);
+  forest.predict(set.table, part.margins, options_.threads, reached);
+  const Calibration fresh = Calibration::fit(
+      {set.table, part.labels, part.weights, reached, part.groups}, options_.ridge);
+  fresh.add_to(set.table, part.margins);
+  calibration_.append(fresh);
+}
+
 void LearnedModel::train_from_base() {
-  const Part all = select(Side::All);
+  Part all = select(Side::All);
   forest_ = *base_;
+  calibration_ = base_calibration_;
+  calibration_.add_to(all.set(columns_).table, all.margins);
+  calibrate(forest_, all);
+  if (rows_.size() < static_cast<size_t>(std::max(options_.least_rows, 1))) return;
   if (options_.adaptation != Adaptation::Delta) {
     Part part = all;
     if (options_.center_tasks) center(forest_, columns_, options_.threads, part);
@@ -223,8 +258,8 @@ void LearnedModel::train_from_base() {
 
 void LearnedModel::train() {
   if (options_.adaptation == Adaptation::Frozen) return;
-  if (rows_.size() < static_cast<size_t>(std::max(options_.least_rows, 1))) return;
-  if (base_.has_value() && options_.adaptation != Adaptation::Scratch) {
+  if (rows_.size() < static_cast<size_t>(std::max(options_.least_calibrated, 1))) return;
+  if (base_kept()) {
     train_from_base();
   } else {
     train_from_scratch();
@@ -232,7 +267,7 @@ void LearnedModel::train() {
 }
 
 gbdt::Forest LearnedModel::next_base() const {
-  if (!base_.has_value() || options_.adaptation == Adaptation::Scratch) return forest_;
+  if (!base_kept()) return forest_;
   gbdt::Forest base = *base_;
   if (refit_base_.has_value()) gbdt::move_toward(base, *refit_base_, options_.base_momentum);
   return base;
@@ -241,23 +276,19 @@ gbdt::Forest LearnedModel::next_base() const {
 }  // namespace
 
 // A refit and the scoring of a thousand candidates have to fit in a tenth of a second. Within that,
-// values are those that did best in bench/models/adapt on a small pool; the differences around them
-// are within its noise.
+// values are those that did best in bench/models/adapt, on tasks that the base had not seen; the
+// differences around them are small, but for few columns a tree and the calibration, which keep few
+// rows from being believed.
 LearnedModelOptions::LearnedModelOptions() {
-  scratch.trees = 60;
+  scratch.trees = 50;
   scratch.max_bins = 63;
   scratch.tree.eta = 0.1;
   scratch.tree.lambda = 2;
   scratch.tree.max_depth = 5;
   scratch.tree.max_leaves = 32;
   scratch.tree.min_child_weight = 0.5;
-  scratch.column_share = 0.5;
+  scratch.column_share = 0.25;
   delta = scratch;
-  delta.trees = 40;
-  delta.tree.eta = 0.15;
-  delta.tree.lambda = 4;
-  delta.tree.max_depth = 3;
-  delta.tree.max_leaves = 8;
   refit.kappa = 8;
 }
 
@@ -266,15 +297,16 @@ Result<std::unique_ptr<CostModel>> make_learned_model(std::unique_ptr<const Feat
   ESP_TRY_VOID(gbdt::check(options.scratch));
   ESP_TRY_VOID(gbdt::check(options.delta));
   ESP_TRY_VOID(gbdt::check(options.refit));
-  const bool shares = options.holdout_share >= 0 && options.holdout_share < 1 &&
-                      options.base_momentum >= 0 && options.base_momentum <= 1;
+  const bool shares = options.ridge >= 0 && options.holdout_share >= 0 &&
+                      options.holdout_share < 1 && options.base_momentum >= 0 &&
+                      options.base_momentum <= 1;
   if (!shares || !(options.labels.slowest > 1) || !(options.labels.least_weight > 0)) {
     return make_error(
         ErrorCode::InvalidArgument,
-        "learned model: the hold-out share must be in [0, 1), the momentum in [0, 1], "
-        "the slowest ratio above 1 and the least weight above 0; got ",
-        options.holdout_share, ", ", options.base_momentum, ", ", options.labels.slowest, " and ",
-        options.labels.least_weight);
+        "learned model: the ridge must be 0 or more, the hold-out share in [0, 1), the momentum in "
+        "[0, 1], the slowest ratio above 1 and the least weight above 0; got ",
+        options.ridge, ", ", options.holdout_share, ", ", options.base_momentum, ", ",
+        options.labels.slowest, " and ", options.labels.least_weight);
   }
   return std::unique_ptr<CostModel>(std::make_unique<LearnedModel>(std::move(features), options));
 }

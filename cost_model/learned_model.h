@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "espalier/cost_model/calibration.h"
 #include "espalier/cost_model/cost_model.h"
 #include "espalier/cost_model/feature_source.h"
 #include "espalier/cost_model/gbdt/fit.h"
@@ -29,7 +30,9 @@ struct LearnedModelOptions {
   LabelOptions labels;
   bool use_margins = true;     // start from the estimates of the feature source
   bool center_tasks = true;    // leave out what distinguishes tasks as wholes
-  int least_rows = 16;         // with fewer, scores are those of the base and the margins
+  double ridge = 0.5;          // of the calibration that comes before trees (above 0); 0: none
+  int least_rows = 16;         // with fewer, no trees are fitted
+  int least_calibrated = 4;    // with fewer rows, scores are those of the base and the margins
   double holdout_share = 0;    // of the rows, to stop the training from scratch by; 0: none
   double base_momentum = 0.9;  // of the base when the model is saved, toward what it was refit to
   int threads = 1;             // change nothing but the time
@@ -37,13 +40,15 @@ struct LearnedModelOptions {
   LearnedModelOptions();
 };
 
-// score = margin + forest. Each update fits trees anew, from the base and all rows so far, so
-// nothing drifts and it does not matter how the rows were cut into updates. With center_tasks, each
-// task's mean residual is taken out before fitting, as scores are only compared within a task.
+// score = margin + calibration + forest. The calibration corrects what the margin and the base say
+// linearly, from a few rows; trees learn what it leaves. Each update fits trees anew, from the base
+// and all rows so far, so nothing drifts and it does not matter how the rows were cut into updates.
+// With center_tasks, each task's mean residual is taken out before fitting, as scores are only
+// compared within a task.
 //
-// A saved model holds the forest that scores, and the base that a later session starts from: what
-// came of training from scratch, or the old base moved slowly toward its refit (the source model
-// of Pruner's MoA, its section 4.3). Rows are not in it: they are in the records.
+// A saved model holds the calibration and the forest that score, and the base that a later session
+// starts from: what came of training from scratch, or the old base moved slowly toward its refit
+// (the source model of Pruner's MoA, its section 4.3). Rows are not in it: they are in the records.
 //
 // Errors: InvalidArgument for options out of range.
 Result<std::unique_ptr<CostModel>> make_learned_model(std::unique_ptr<const FeatureSource> features,

@@ -81,9 +81,32 @@ TEST(LearnedModel, ScoresByMarginsUntilItHasRows) {
   std::vector<float> scores(6);
   model->score(task, c, scores);
   EXPECT_EQ(scores, (std::vector<float>{-0.3F, -0.2F, -0.1F, 0, -0.1F, -0.2F}));
-  model->update(rows_of(task, 15, 7, 1));  // one less than least_rows
+  model->update(rows_of(task, 3, 7, 1));  // one less than least_calibrated
   model->score(task, c, scores);
   EXPECT_EQ(scores[0], -0.3F);
+}
+
+TEST(LearnedModel, IsCalibratedWhereRowsAreTooFewForTrees) {
+  const Task task = test_task(64);
+  // What is linear in the digits, as digits end there.
+  LearnedModelOptions options;
+  options.ridge = 0;
+  const auto calibrated = make(), uncalibrated = make(options);
+  for (CostModel* model : {calibrated.get(), uncalibrated.get()}) {
+    model->update(rows_of(task, 15, 9, 1));  // one less than least_rows
+  }
+  EXPECT_GT(accuracy_of(*calibrated, task, 9), accuracy_of(*uncalibrated, task, 9) + 0.1);
+}
+
+TEST(LearnedModel, ASavedCalibrationIsPartOfTheBase) {
+  const Task task = test_task(64), other = test_task(128);
+  const auto saved = make();
+  saved->update(rows_of(task, 15, 9, 1));
+  const auto loaded = make();
+  ASSERT_TRUE(loaded->load(saved->save()).ok());
+  const double before = accuracy_of(*loaded, other, 9);
+  loaded->update(rows_of(other, 4, 9, 2));
+  EXPECT_GT(accuracy_of(*loaded, other, 9), before - 0.05);
 }
 
 TEST(LearnedModel, LearnsFromRows) {

@@ -19,8 +19,8 @@ class SketchFormulas {
       : results_(results), compute_(std::move(compute)) {}
 
   // out[i * results + k] is result k of candidates[i]; all NaN for one whose trace is rejected.
-  // Where a sketch's formula is at hand (it is made for the second candidate of a sketch on), the
-  // trace is not replayed, and numbers that would be rejected go unnoticed.
+  // Where a sketch has a formula (see compile(); it is made for the first candidate of a sketch),
+  // the trace is not replayed, and numbers that would be rejected go unnoticed.
   void evaluate(const Task& task, std::span<const Candidate> candidates, int threads,
                 std::span<double> out) const;
 

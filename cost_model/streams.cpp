@@ -35,8 +35,12 @@ class StreamFinder {
     }
     for (size_t r = 0; r < stage.reads.size(); ++r) nest.accesses.push_back(access(nest, r));
     nest.accesses.push_back(access(nest, SIZE_MAX));
+    std::vector<Widths::Boundary> boundaries = {widths_.boundary(Place{})};  // by position
+    for (const PathLoop& l : nest.path) {
+      boundaries.push_back(widths_.boundary(Place{l.stage, l.loop}));
+    }
     for (const StageAccess& a : nest.accesses) {
-      if (!a.in_registers) add_stream(nest, a);
+      if (!a.in_registers) add_stream(nest, a, boundaries);
     }
     return nest;
   }
@@ -214,7 +218,8 @@ class StreamFinder {
     return 0;
   }
 
-  void add_stream(StageNest& nest, const StageAccess& a) const {
+  void add_stream(StageNest& nest, const StageAccess& a,
+                  const std::vector<Widths::Boundary>& boundaries) const {
     const StageId owner = stage(a.buffer).shares >= 0 ? stage(a.buffer).shares : a.buffer;
     auto it = std::find_if(nest.streams.begin(), nest.streams.end(),
                            [&](const Stream& x) { return x.buffer == owner; });
@@ -238,10 +243,8 @@ class StreamFinder {
     }
     for (size_t p = 0; p <= nest.path.size(); ++p) {
       const size_t at = std::max(p, std::min(from, nest.path.size()));
-      const Place place =
-          at == 0 ? Place{} : Place{nest.path[at - 1].stage, nest.path[at - 1].loop};
       if (p < from && p > 0) continue;  // filled below
-      touch(*it, p, widths_.boundary(place), nest.stage, a, fresh);
+      touch(*it, p, boundaries[at], nest.stage, a, fresh);
     }
     // Outside the loop at which the buffer lives it is the same memory over and over.
     for (size_t p = from; p-- > 1;) {

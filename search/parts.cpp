@@ -65,6 +65,8 @@ LearnedModelOptions ansor_training() {
   LearnedModelOptions options;
   options.adaptation = Adaptation::Scratch;
   options.use_margins = false;
+  options.ridge = 0;
+  options.least_calibrated = options.least_rows;
   options.labels.least_weight = 1e-3;
   gbdt::FitOptions& fit = options.scratch;
   fit.trees = 100;
