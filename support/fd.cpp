@@ -42,6 +42,17 @@ std::string resolved(const std::string& path) {
   return result;
 }
 
+// Opens without waiting for somebody at the other end of a named pipe, which may never come:
+// without a writer it reads as empty, without a reader it cannot be opened for writing (ENXIO).
+UniqueFd open_at_once(const std::string& path, int flags) {
+  UniqueFd fd(retry([&] { return open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK); }));
+  if (fd) {
+    const int status = fcntl(fd.get(), F_GETFL);
+    if (status >= 0) fcntl(fd.get(), F_SETFL, status & ~O_NONBLOCK);
+  }
+  return fd;
+}
+
 // A file beside the path that did not exist before. O_EXCL decides; the name need only be likely to
 // be free.
 UniqueFd create_beside(const std::string& path, mode_t mode, std::string& name) {
@@ -91,7 +102,7 @@ Error system_error(int error_number, std::string_view action, std::string_view p
 }
 
 Result<std::string> read_file(const std::string& path, size_t max_bytes) {
-  UniqueFd fd(retry([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  UniqueFd fd = open_at_once(path, O_RDONLY);
   if (!fd) return system_error(errno, "read", path);
   std::string contents;
   struct stat info{};
@@ -127,7 +138,7 @@ Result<void> write_file(const std::string& path, std::string_view contents) {
   if (exists && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) return system_error(EISDIR, "write", path);
     // A device or pipe has no old contents to keep, and must not be replaced by a file.
-    UniqueFd fd(retry([&] { return open(real.c_str(), O_WRONLY | O_CLOEXEC); }));
+    UniqueFd fd = open_at_once(real, O_WRONLY);
     if (!fd) return system_error(errno, "write", path);
     return write_all(fd.get(), contents, path);
   }

@@ -51,6 +51,28 @@ TEST_F(FdTest, EndlessFileIsAnError) {
   EXPECT_EQ(read_file("/dev/zero", 1 << 20).error().code, ErrorCode::Resource);
 }
 
+// Nobody may ever come to the other end.
+TEST_F(FdTest, ANamedPipeIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(read_file(path("pipe")).value(), "");
+  EXPECT_FALSE(write_file(path("pipe"), "x").ok());
+}
+
+TEST_F(FdTest, APipeIsReadToItsEnd) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::thread writer([&] {
+    for (int i = 0; i < 3; ++i) {
+      usleep(2000);
+      write_all(ends[1], "part ", "pipe").value();
+    }
+    close(ends[1]);
+  });
+  EXPECT_EQ(read_file("/dev/fd/" + std::to_string(ends[0])).value(), "part part part ");
+  writer.join();
+  close(ends[0]);
+}
+
 TEST_F(FdTest, WriteReplacesAndLeavesNothingBeside) {
   ASSERT_TRUE(write_file(path("a"), "old").ok());
   ASSERT_TRUE(write_file(path("a"), "new").ok());

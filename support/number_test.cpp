@@ -3,6 +3,9 @@
 #include <bit>
 #include <clocale>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "espalier/support/hash.h"
@@ -37,15 +40,57 @@ TEST(Number, EveryDoubleRoundTrips) {
   }
 }
 
-TEST(Number, IgnoresTheLocale) {
-  if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) {
-    GTEST_SKIP() << "that locale is not installed";
+// A locale with a decimal comma, made for the test: which locales a machine has is up to its owner.
+class CommaLocale {
+ public:
+  CommaLocale() {
+    std::string pattern = testing::TempDir() + "espalier-locale-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) return;
+    folder_ = pattern;
+    std::ofstream(folder_ + "/source") << "LC_NUMERIC\n"
+                                          "decimal_point \",\"\n"
+                                          "thousands_sep \".\"\n"
+                                          "grouping 3\n"
+                                          "END LC_NUMERIC\n";
+    // The package with the usual character maps may be missing too; these three are enough.
+    std::ofstream(folder_ + "/charmap") << "<code_set_name> ANSI_X3.4-1968\n"
+                                           "<mb_cur_max> 1\n"
+                                           "CHARMAP\n"
+                                           "<U0000> /x00\n"
+                                           "<U002C> /x2c\n"
+                                           "<U002E> /x2e\n"
+                                           "END CHARMAP\n";
+    // Complains about the categories that are left out, and with -c goes on.
+    const std::string command =
+        "cd " + folder_ + " && localedef -c -f ./charmap -i ./source ./comma > said 2>&1";
+    static_cast<void>(std::system(command.c_str()));
+    setenv("LOCPATH", folder_.c_str(), 1);
+    is_set_ = std::setlocale(LC_NUMERIC, "comma") != nullptr;
   }
-  const std::string text = format_double(1.5);
-  const double value = parse_double("1.5").value();
-  std::setlocale(LC_NUMERIC, "C");
-  EXPECT_EQ(text, "1.5");
-  EXPECT_EQ(value, 1.5);
+  ~CommaLocale() {
+    std::setlocale(LC_NUMERIC, "C");
+    unsetenv("LOCPATH");
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  bool is_set() const { return is_set_; }
+
+ private:
+  std::string folder_;
+  bool is_set_ = false;
+};
+
+TEST(Number, IgnoresTheLocale) {
+  const CommaLocale locale;
+#if defined(__GLIBC__)
+  ASSERT_TRUE(locale.is_set()) << "localedef made no locale";
+  ASSERT_STREQ(std::localeconv()->decimal_point, ",");
+#else
+  if (!locale.is_set()) GTEST_SKIP() << "the C library makes no locales";
+#endif
+  EXPECT_EQ(format_double(1.5), "1.5");
+  EXPECT_EQ(format_fixed(1234.5, 1), "1234.5");
+  EXPECT_EQ(parse_double("1.5").value(), 1.5);
+  EXPECT_FALSE(parse_double("1,5").ok());
 }
 
 TEST(Number, ParsesSigns) {

@@ -1,41 +1,17 @@
 // Small inputs that broke other compilers, under schedules like those that broke them. Each goes
-// through all evaluations; where the report gives numbers, machine code must give them too.
+// through all evaluations; where the report gives numbers, machine code must give them too. What
+// depends on values more than on schedules is in reported_values_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "agreement.h"
-#include "espalier/runtime/kernel.h"
 #include "espalier/search/default_schedule.h"
 #include "espalier/search/slots.h"
+#include "machine_values.h"
 
 namespace espalier {
 namespace {
-
-Array array_of(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values) {
-  Array a(dtype, std::move(shape));
-  for (int64_t i = 0; i < a.elements(); ++i) a.set(i, values[static_cast<size_t>(i)]);
-  return a;
-}
-
-Array filled(DType dtype, std::vector<int64_t> shape, double value) {
-  Array a(dtype, std::move(shape));
-  for (int64_t i = 0; i < a.elements(); ++i) a.set(i, value);
-  return a;
-}
-
-// The first output, in machine code.
-std::vector<double> run(std::string_view dag, std::string_view trace,
-                        const std::vector<Array>& inputs) {
-  const Task task = task_of(dag);
-  const Kernel kernel =
-      compile(replay(task, parse_trace(trace, task).value()).state()).value().bind({}).value();
-  const std::vector<Array> outputs = kernel.make_outputs();
-  kernel.run(inputs, outputs).value();
-  std::vector<double> values;
-  for (int64_t i = 0; i < outputs[0].elements(); ++i) values.push_back(outputs[0].get(i));
-  return values;
-}
 
 TEST(ReportedFaults, B1NestedSplitsWithDifferentTails) {
   constexpr std::string_view kDag =
