@@ -36,6 +36,7 @@ BAD = [
     (["run", "--workload", SMALL, "--target", "x86_64 bits=-3"], (2,), ["--target"]),
     (["explain", "--workload", SMALL, "--show", "secrets"], (2,), ["--show", "'secrets'", "nest"]),
     (["bench"], (2,), ["--suite", "--workload"]),
+    (["bench", "--workload", SMALL, "--batch-ms", "1e25"], (2,), ["--batch-ms", "60000"]),
     (["transfer", "--workload", SMALL], (2,), ["--from"]),
     (["transfer", "--from", "/nonexistent.jsonl", "--workload", SMALL], (1,), ["/nonexistent.jsonl"]),
     (["tune", "--workload", SMALL, "--policy", "paper"], (2,), ["paper", "--seeds-from"]),
@@ -105,6 +106,25 @@ class Usage(CliTest):
                 path = self.write("bad.dag", text)
                 self.assert_fails(self.run_tool("explain", "--workload", path, timeout=10), ANY)
         self.assert_fails(self.run_tool("explain", "--workload", str(self.folder), timeout=10), ANY)
+
+    def test_what_messages_quote_is_harmless_and_short(self):
+        for word in ("\x1b[31m", "x" * 100000, "\u00e9" * 3000):
+            with self.subTest(word=word[:8]):
+                done = self.run_tool("explain", "--workload", word, timeout=10)
+                self.assert_fails(done, (2,))
+                self.assertNotIn("\x1b", done.stderr)
+                self.assertLess(len(done.stderr), 3000)
+
+    def test_a_pipe_that_nobody_holds_the_other_end_of_is_no_hang(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        for args in (["tune", "--network", pipe], ["tune", "--workload", SMALL, "--model", pipe],
+                     ["tune", "--workload", SMALL, "--records", pipe], ["bench", "--suite", pipe],
+                     ["explain", "--workload", pipe], ["explain", "--workload", SMALL, "--trace", pipe],
+                     ["transfer", "--workload", SMALL, "--from", pipe], ["records", "show", pipe],
+                     ["run", "--workload", SMALL, "--in", f"A={pipe}"], ["run", "--workload", SMALL, "--out", f"Y={pipe}"]):
+            with self.subTest(args=args):
+                self.assert_fails(self.run_tool(*args, timeout=20), ANY)
 
     def test_no_verb_is_wrong_usage(self):
         done = self.run_tool()

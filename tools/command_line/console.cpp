@@ -23,6 +23,30 @@ int write_fully(int fd, std::string_view text) {
   return 0;
 }
 
+// Messages quote what was given, which a terminal must not obey, and which may have no end.
+std::string for_people(std::string_view text) {
+  constexpr size_t kLongestWord = 400;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string shown;
+  size_t word = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool starts_character = (byte & 0xc0) != 0x80;
+    if (c == ' ' || c == '\n') {
+      word = 0;
+    } else if (starts_character && ++word == kLongestWord) {
+      shown += "...";
+    }
+    if (word >= kLongestWord) continue;
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) {
+      shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
 }  // namespace
 
 void prepare_standard_streams() {
@@ -52,6 +76,8 @@ void Console::warn(std::string_view text) {
   write_to_stderr("warning: " + std::string(text) + "\n");
 }
 
-void Console::error(const Error& error) { write_to_stderr("espalier: " + to_string(error) + "\n"); }
+void Console::error(const Error& error) {
+  write_to_stderr("espalier: " + for_people(to_string(error)) + "\n");
+}
 
 }  // namespace espalier::cli

@@ -156,11 +156,12 @@ void Options::integer(const std::string& name, std::optional<int64_t>& to, int64
 }
 
 void Options::positive(const std::string& name, std::optional<double>& to, const std::string& type,
-                       const std::string& help) {
+                       const std::string& help, double most) {
   impl_->add(name, type, help, [=, &to](const std::string& text) {
     const Result<double> value = parse_double(text);
-    if (!value.ok() || !std::isfinite(*value) || *value <= 0) {
-      refuse(name, "a number above 0", text);
+    if (!value.ok() || !std::isfinite(*value) || *value <= 0 || *value > most) {
+      const std::string limit = std::isfinite(most) ? ", at most " + format_double(most) : "";
+      refuse(name, "a number above 0" + limit, text);
     }
     to = *value;
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,7 +42,7 @@ class Options {
                const std::string& help);
   /// A finite number above zero.
   void positive(const std::string& name, std::optional<double>& to, const std::string& type,
-                const std::string& help);
+                const std::string& help, double most = std::numeric_limits<double>::infinity());
   void choice(const std::string& name, std::string& to, const std::vector<std::string>& values,
               const std::string& help);
   /// What stands on the line without an option in front of it.

@@ -38,7 +38,8 @@ class BenchVerb final : public Verb {
                  "machine to make code for (host); avx2 holds everybody to AVX2");
     options.integer("--threads", threads_, 1, 1024, "of every contestant");
     options.flag("--naive", naive_, "also time the definition's loops, compiled by clang from C");
-    options.positive("--batch-ms", batch_ms_, "MS", "least duration of a round (20)");
+    options.positive("--batch-ms", batch_ms_, "MS",
+                     "least duration of a round, of at most 60000 (20)", 60e3);
     options.integer("--seed", seed_, 0, INT64_MAX, "of the order");
     options.optional_text("--json", json_, "-", "[FILE]",
                           "Google Benchmark's JSON and a summary, to a file or standard output");

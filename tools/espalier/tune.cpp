@@ -229,7 +229,10 @@ class TuneVerb final : public Verb {
     PolicyParts parts;
     if (model_ != "none" && (model_ || by_default)) {
       const std::string path = model_.value_or(base_model());
-      const Result<std::string> text = read_file(path);
+      Result<std::string> text = read_file(path);
+      if (text.ok() && text->empty()) {
+        text = make_error(ErrorCode::Parse, "'", path, "' is empty; expected a saved model");
+      }
       const Result<PolicyParts> whole = text.ok() ? whole_parts(*text, task) : text.error();
       if (whole.ok()) {
         parts.base = *text;
@@ -269,9 +272,10 @@ class TuneVerb final : public Verb {
 
   Result<ExitCode> search(const Task& task, TuneOptions options, Console& console) const {
     const double start_us = now_us();
+    // From here on an interrupt is answered with a report.
+    options.interrupt = &flag_on_interrupt();
     ESP_TRY_VOID(check_before_search(task.target));
     ESP_TRY(options.parts, make_parts(task, console));
-    options.interrupt = &flag_on_interrupt();
     const TuneRequest request{task_.workload(), policy_, records_, options.seed};
     auto made = make_measurer_or_leave(task, *options.interrupt);
     if (!made) {
