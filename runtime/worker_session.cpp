@@ -19,7 +19,8 @@ std::string framed(const Message& message) {
   return encode_frame(static_cast<uint8_t>(Message::kKind), encode(message));
 }
 
-Result<Frame> wait_for_start(WorkerProcess& process, const std::string& program) {
+// `signal` becomes what killed the process, if something did.
+Result<Frame> wait_for_start(WorkerProcess& process, const std::string& program, int& signal) {
   Frame frame;
   switch (process.wait(kStartSeconds, frame)) {
     case WorkerProcess::Event::Frame: return frame;
@@ -29,7 +30,9 @@ Result<Frame> wait_for_start(WorkerProcess& process, const std::string& program)
                         kStartSeconds, " s");
     case WorkerProcess::Event::Closed: break;
   }
-  return make_error(ErrorCode::Resource, "the worker '", program, "' ", process.finish().how,
+  const WorkerProcess::End end = process.finish();
+  signal = end.signal;
+  return make_error(ErrorCode::Resource, "the worker '", program, "' ", end.how,
                     " before it was ready; is it a program that knows the argument 'worker'?");
 }
 
@@ -37,9 +40,19 @@ Result<Frame> wait_for_start(WorkerProcess& process, const std::string& program)
 
 Result<WorkerSession> WorkerSession::start(const std::string& program,
                                            const std::vector<std::string>& arguments,
-                                           TaskMessage task, int memory_fd) {
+                                           const TaskMessage& task, int memory_fd) {
+  int signal = 0;
+  Result<WorkerSession> session = start_once(program, arguments, task, memory_fd, signal);
+  // Somebody may have killed it, as any process; a second time it is taken to be its own doing.
+  if (signal != 0) session = start_once(program, arguments, task, memory_fd, signal);
+  return session;
+}
+
+Result<WorkerSession> WorkerSession::start_once(const std::string& program,
+                                                const std::vector<std::string>& arguments,
+                                                TaskMessage task, int memory_fd, int& signal) {
   ESP_TRY(WorkerProcess process, WorkerProcess::start(program, arguments, memory_fd));
-  ESP_TRY(const Frame first, wait_for_start(process, program));
+  ESP_TRY(const Frame first, wait_for_start(process, program, signal));
   if (kind_of(first) != MessageKind::Hello) {
     return make_error(ErrorCode::Resource, "the worker '", program, "' does not greet as one");
   }
@@ -53,7 +66,7 @@ Result<WorkerSession> WorkerSession::start(const std::string& program,
   task.memory_fd = WorkerProcess::kInheritedFd;
   WorkerSession session(std::move(process), task.options);
   session.process_.send(framed(task));
-  ESP_TRY(const Frame second, wait_for_start(session.process_, program));
+  ESP_TRY(const Frame second, wait_for_start(session.process_, program, signal));
   if (kind_of(second) == MessageKind::Failure) {
     ESP_TRY(const auto failure, decode<FailureMessage>(second.payload));
     return make_error(ErrorCode::Resource, "the worker cannot load the task: ", failure.message);

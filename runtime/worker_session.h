@@ -15,10 +15,11 @@ namespace espalier {
 class WorkerSession {
  public:
   /// Starts `program` with the arguments and gives it the task, whose arrays are in the shared
-  /// memory of `memory_fd`. Time and memory limits are those of the task's options.
+  /// memory of `memory_fd`. Time and memory limits are those of the task's options. A process that
+  /// is killed before it is ready is started once more.
   static Result<WorkerSession> start(const std::string& program,
-                                     const std::vector<std::string>& arguments, TaskMessage task,
-                                     int memory_fd);
+                                     const std::vector<std::string>& arguments,
+                                     const TaskMessage& task, int memory_fd);
 
   /// How a request ended. Unless it was answered, the process is gone.
   struct Outcome {
@@ -46,6 +47,9 @@ class WorkerSession {
 
   WorkerSession(WorkerProcess process, const MeasureOptions& options)
       : process_(std::move(process)), options_(options) {}
+  static Result<WorkerSession> start_once(const std::string& program,
+                                          const std::vector<std::string>& arguments,
+                                          TaskMessage task, int memory_fd, int& signal);
   // Sends a request and hands every answer but progress to `on_answer`, until that returns true.
   Outcome converse(const std::string& request, const std::function<bool(const Frame&)>& on_answer);
   Outcome gone(Outcome::Kind kind, std::string how, int signal = 0);

@@ -49,5 +49,22 @@ TEST(WorkerSession, BytesThatAreNoFrameAreAnError) {
   EXPECT_FALSE(start_with_greeting("Welcome to the machine.\n").ok());
 }
 
+// Like one that somebody kills while it starts.
+TEST(WorkerSession, AWorkerKilledAtItsStartIsStartedAgain) {
+  const std::string path = testing::TempDir() + "killed." + std::to_string(getpid());
+  std::ofstream(path, std::ios::binary)
+      << framed(HelloMessage{}) << encode_frame(static_cast<uint8_t>(MessageKind::Ready), {});
+  const std::string dies_once = "if [ -e " + path + ".seen ]; then cat " + path +
+                                "; exec cat; else touch " + path + ".seen; kill -KILL $$; fi";
+  EXPECT_TRUE(WorkerSession::start("/bin/sh", {"-c", dies_once}, {}, -1).ok());
+  unlink(path.c_str());
+  unlink((path + ".seen").c_str());
+}
+
+TEST(WorkerSession, AWorkerThatAlwaysDiesIsAnErrorThatSaysHow) {
+  EXPECT_THAT(WorkerSession::start("/bin/sh", {"-c", "kill -SEGV $$"}, {}, -1).error().message,
+              HasSubstr("SIGSEGV"));
+}
+
 }  // namespace
 }  // namespace espalier
