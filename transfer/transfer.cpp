@@ -17,10 +17,10 @@ namespace {
 // Sketches are looked for in the donor's space for so many donors at most: it takes milliseconds.
 constexpr size_t kMostRecalled = 6;
 constexpr size_t kSchedulesEach = 3;  // of a program
-constexpr double kRepeated = 0.3;     // off the closeness for each seed of the same program before
+constexpr double kRepeated = 1;       // off the closeness for each seed of the same program before
 // What a factor of e in the expected time is worth in closeness: chosen on kernels of networks, so
 // that the first seed is seldom a bad one.
-constexpr double kExpectation = 5;
+constexpr double kExpectation = 2;
 
 double log_extent(const StageInfo& info, const std::vector<int>& axes) {
   double sum = 0;

@@ -245,4 +245,6 @@ Seeds from records of the same kernel for other vectors or another number of thr
 {others}
 ## Searches of a few trials
 
+Kernels drawn from those for which the donors' searches found at least 15% over the default schedule.
+
 {few(done['few'], few_trials)}"""

@@ -24,8 +24,9 @@ ROOT = HERE.parent.parent
 SAMPLE = {"conv2d": 28, "depthwise_conv2d": 10, "matmul": 8, "global_avg_pool2d": 4, "max_pool2d": 4, "elementwise": 4,
           "batch_matmul": 4, "softmax": 2, "layer_norm": 1, "embedding": 1}
 MACHINES = {"conv2d": 5, "depthwise_conv2d": 2, "matmul": 2, "batch_matmul": 1}
-FEW = {"conv2d": 4, "depthwise_conv2d": 2, "matmul": 2}
+FEW = {"conv2d": 4, "depthwise_conv2d": 4, "global_avg_pool2d": 2, "max_pool2d": 2}
 FEW_TRIALS = 12
+WORTH_SEARCHING = 1.15  # what a search found over the default schedule, for those
 DIRECTIONS = (("avx2", 1, "host", 1), ("host", 1, "avx2", 1), ("host", 1, "host", 2), ("host", 2, "host", 1))
 
 
@@ -106,7 +107,7 @@ class Study:
         def race(workload):
             return json.loads(self.run(self.bin / "bench/transfer/race_seeds", "--workload", workload, "--ladder", 16, "--base",
                                        self.bin.parent / "share/espalier/models/base.json", self.records))
-        self.each("races", [(w,) for w in draw(self.workloads, SAMPLE, 1)], race)
+        self.each("races", [(w,) for w in draw(self.workloads, SAMPLE, 4)], race)
 
     def tune(self, workload, trials, records, *more):
         return json.loads(self.run(self.bin / "espalier", "tune", "--workload", workload, "--trials", trials, "--records", records,
@@ -139,8 +140,16 @@ class Study:
                                            "--threads", threads, "--own-program", file.name))
         self.each("machines", [(w, *d) for w in chosen for d in DIRECTIONS], race)
 
+    def gains(self):
+        """What each kernel's search found over the default schedule, by its records."""
+        times = {}
+        for record in read_lines(self.records):
+            kind = "final" if record.get("final") else record["provenance"]
+            times.setdefault(record["workload"], {})[kind] = record["time_us"]
+        return {w: t["default"] / t["final"] for w, t in times.items() if "default" in t and "final" in t}
+
     def few(self):
-        """Searches of a few trials, with seeds and without."""
+        """Searches of a few trials, with seeds and without, of kernels where a search finds something."""
         def search(workload):
             traces = []
             with self.subset(lambda r: r["workload"] != workload) as donors, tempfile.TemporaryDirectory() as folder:
@@ -154,7 +163,8 @@ class Study:
                 file.flush()
                 speeds = json.loads(self.run(self.bin / "bench/retime", "--workload", workload, file.name))["speeds"]
             return {"without": speeds[0], "with": speeds[1], "tuned": speeds[2]}
-        self.each("few", [(w,) for w in draw(self.workloads, FEW, 3)], search)
+        worth = [w for w, gain in self.gains().items() if gain >= WORTH_SEARCHING]
+        self.each("few", [(w,) for w in draw(worth, FEW, 3)], search)
 
     def page(self):
         done = {name: read_lines(self.work / (name + ".jsonl")) for name in ("tries", "races", "machines", "few")}
