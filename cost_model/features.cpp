@@ -26,10 +26,6 @@ template <size_t kLevel>
 Quantity repeats(const StageCost& c, const Target&) {
   return log2_1p(ratio(c.lines[kLevel], c.needed[kLevel]));
 }
-template <size_t kLevel>
-Quantity working_set(const StageCost& c, const Target&) {
-  return log2_1p(c.inner_set[kLevel]);
-}
 
 // Of one stage. The body's ports are shares of its cycles.
 constexpr StageColumn kStageColumns[] = {
@@ -53,8 +49,6 @@ constexpr StageColumn kStageColumns[] = {
     {"gathered", [](const StageCost& c, const Target&) { return log2_1p(c.gathered); }},
     {"body_cycles", [](const StageCost& c, const Target&) { return log2_1p(c.body); }},
     {"tail", [](const StageCost& c, const Target&) { return log2_1p(c.tail); }},
-    {"loops", [](const StageCost& c, const Target&) { return ratio(c.overhead, c.core); }},
-    {"inner_trip", [](const StageCost& c, const Target&) { return log2_1p(c.inner_trip); }},
     {"busy", [](const StageCost& c, const Target&) { return ratio(c.bodies * c.compute, c.core); }},
     {"l2_transfer", transfer<0>},
     {"l3_transfer", transfer<1>},
@@ -62,9 +56,6 @@ constexpr StageColumn kStageColumns[] = {
     {"l2_repeats", repeats<0>},
     {"l3_repeats", repeats<1>},
     {"memory_repeats", repeats<2>},
-    {"inner_set_l1", working_set<0>},
-    {"inner_set_l2", working_set<1>},
-    {"inner_set_l3", working_set<2>},
     {"fullest_set", [](const StageCost& c, const Target&) { return log2_1p(c.fullest); }},
     {"balance", [](const StageCost& c, const Target&) { return c.balance; }},
     {"tasks", [](const StageCost& c, const Target&) { return log2_1p(c.tasks); }},
@@ -74,12 +65,12 @@ constexpr StageColumn kStageColumns[] = {
 constexpr size_t kStage = std::size(kStageColumns);
 
 constexpr const char* kTotals[] = {
-    "hot_share",     "next_share",   "peak_share",       "cycles",      "code",
-    "stages",        "copies_share", "write_back_share", "loops_share", "l2_share",
-    "l3_share",      "memory_share", "busy_share",       "lanes_mean",  "tail_mean",
-    "registers_max", "spilled_max",  "fullest_max",      "balance_min", "launch_share",
-    "intensity",     "lanes",        "vector_registers", "threads",     "load_ports",
-    "store_ports",   "fma_latency",
+    "hot_share",    "next_share",       "peak_share",       "cycles",       "code",
+    "stages",       "copies_share",     "write_back_share", "l2_share",     "l3_share",
+    "memory_share", "busy_share",       "lanes_mean",       "tail_mean",    "registers_max",
+    "spilled_max",  "fullest_max",      "balance_min",      "launch_share", "intensity",
+    "lanes",        "vector_registers", "threads",          "load_ports",   "store_ports",
+    "fma_latency",
 };
 
 std::vector<std::string> column_names() {
@@ -156,7 +147,6 @@ class Row {
         static_cast<double>(cost_.stages.size()),
         share_of(StageRole::Copy),
         share_of(StageRole::WriteBack),
-        sum([](const StageCost& c) { return c.overhead; }) / core,
         transfer_share(0),
         transfer_share(1),
         transfer_share(2),

@@ -147,6 +147,9 @@ class LearnedModel final : public CostModel {
   void train();
   void train_from_scratch();
   void train_from_base();
+  bool enough_for_trees() const {
+    return rows_.size() >= static_cast<size_t>(std::max(options_.least_rows, 1));
+  }
   // Fits the calibration to what the forest leaves and adds it to the margins.
   void calibrate(const gbdt::Forest& forest, Part& part);
   // All rows with labels, or those of one side of the hold-out.
@@ -212,7 +215,7 @@ void LearnedModel::train_from_scratch() {
   calibrate(empty, training);
   calibration_.add_to(holdout.set(columns_).table, holdout.margins);
   forest_ = empty;
-  if (rows_.size() < static_cast<size_t>(std::max(options_.least_rows, 1))) return;
+  if (!enough_for_trees()) return;
   if (options_.center_tasks) {
     center(empty, columns_, options_.threads, training);
     center(empty, columns_, options_.threads, holdout);
@@ -240,14 +243,13 @@ void LearnedModel::train_from_base() {
   calibration_ = base_calibration_;
   calibration_.add_to(all.set(columns_).table, all.margins);
   calibrate(forest_, all);
-  if (rows_.size() < static_cast<size_t>(std::max(options_.least_rows, 1))) return;
   if (options_.adaptation != Adaptation::Delta) {
     Part part = all;
     if (options_.center_tasks) center(forest_, columns_, options_.threads, part);
     forest_ = gbdt::refit(forest_, part.set(columns_), options_.refit).value();
     refit_base_ = forest_;
   }
-  if (options_.adaptation == Adaptation::Refit) return;
+  if (options_.adaptation == Adaptation::Refit || !enough_for_trees()) return;
   Part part = all;
   if (options_.center_tasks) center(forest_, columns_, options_.threads, part);
   std::vector<float> reached(part.labels.size());

@@ -31,7 +31,7 @@ struct LearnedModelOptions {
   bool use_margins = true;     // start from the estimates of the feature source
   bool center_tasks = true;    // leave out what distinguishes tasks as wholes
   double ridge = 0.5;          // of the calibration that comes before trees (above 0); 0: none
-  int least_rows = 16;         // with fewer, no trees are fitted
+  int least_rows = 24;         // with fewer, no trees are fitted
   int least_calibrated = 4;    // with fewer rows, scores are those of the base and the margins
   double holdout_share = 0;    // of the rows, to stop the training from scratch by; 0: none
   double base_momentum = 0.9;  // of the base when the model is saved, toward what it was refit to

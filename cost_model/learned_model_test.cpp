@@ -93,7 +93,7 @@ TEST(LearnedModel, IsCalibratedWhereRowsAreTooFewForTrees) {
   options.ridge = 0;
   const auto calibrated = make(), uncalibrated = make(options);
   for (CostModel* model : {calibrated.get(), uncalibrated.get()}) {
-    model->update(rows_of(task, 15, 9, 1));  // one less than least_rows
+    model->update(rows_of(task, 23, 9, 1));  // one less than least_rows
   }
   EXPECT_GT(accuracy_of(*calibrated, task, 9), accuracy_of(*uncalibrated, task, 9) + 0.1);
 }

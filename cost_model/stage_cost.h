@@ -42,8 +42,6 @@ struct StageCost {
   std::array<Quantity, kCacheLevels> lines{};   // brought across each boundary, evictions included
   std::array<Quantity, kCacheLevels> needed{};  // each line that is touched, once
   std::array<Quantity, kCacheLevels> cycles{};  // that takes
-  // What one run of the innermost serial loop touches, over the size of each cache.
-  std::array<Quantity, kCacheLevels> inner_set{};
   Quantity fullest = 0;  // share of the ways of the fullest set of L1 that rows compete for
   // All cores.
   Quantity tasks = 0;    // iterations of the parallel loop, 0 without one

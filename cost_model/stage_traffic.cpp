@@ -96,9 +96,6 @@ void Traffic::add(const StageNest& nest, const std::vector<OwnLoop>& loops, Stag
   for (size_t p = 0; p <= n; ++p) sets[p] = working_set(nest, p);
   for (size_t level = 0; level < kCacheLevels; ++level) {
     const Cache& cache = caches_[level];
-    for (size_t i = 0; i < loops.size() && cache.lines > 0; ++i) {
-      c.inner_set[level] += loops[i].inner * sets[nest.own_from + i] / cache.lines;
-    }
     if (!cache.used) continue;
     for (const Stream& s : nest.streams) {
       Quantity lines = s.lines[n];

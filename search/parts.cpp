@@ -66,7 +66,7 @@ LearnedModelOptions ansor_training() {
   options.adaptation = Adaptation::Scratch;
   options.use_margins = false;
   options.ridge = 0;
-  options.least_calibrated = options.least_rows;
+  options.least_rows = options.least_calibrated = 16;
   options.labels.least_weight = 1e-3;
   gbdt::FitOptions& fit = options.scratch;
   fit.trees = 100;

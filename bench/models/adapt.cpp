@@ -1,25 +1,23 @@
 // adapt: how well the learned model orders candidates of a task of which it has seen a few.
 //
 //   adapt [--device TEXT] [--repeats N] [--features ours|ansor] [--without REGEX] [--arms NAMES]
-//         [--unseen task|family] [--json FILE] [--csv PREFIX] records.jsonl ...
+//         [--unseen task|family] [--base-from FILE] [--json FILE] [--csv PREFIX] records.jsonl ...
 //
-// For each task, a base model is trained on all others, or on those of other families; then each
-// arm sees so many random candidates of the task and orders the rest. Printed: the mean over tasks
-// and draws of the share of pairs in the right order, with the half width of its 95% interval over
-// tasks; --json writes the single values, and those of pairs that differ by more than noise. Tasks
-// with fewer than 64 candidates are passed over: their spaces can be measured whole. --csv writes
+// For each task, a base model is trained on all others, or on those of other families, or on the
+// records of another machine or target, the same tasks among them; then each arm sees so many
+// random candidates of the task and orders the rest. Printed: the mean over tasks and draws of the
+// share of pairs in the right order, with the half width of its 95% interval over tasks; --json
+// writes the single values, and those of pairs that differ by more than noise. Tasks with fewer
+// than 64 candidates are passed over: their spaces can be measured whole. --csv writes
 // PREFIX-train.csv and PREFIX-test.csv, a random half of the rows each, for compare_gbdt.py, and
 // stops. Deterministic, but for --clock.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <map>
 #include <numeric>
 
-#include "command_line/exit_code.h"
-#include "command_line/options.h"
 #include "espalier/cost_model/ansor_features.h"
 #include "espalier/cost_model/features.h"
 #include "espalier/cost_model/learned_model.h"
@@ -31,6 +29,7 @@
 #include "models/pool/base_training.h"
 #include "models/pool/cached_features.h"
 #include "models/pool/metrics.h"
+#include "models/pool/program.h"
 
 namespace espalier::bench {
 namespace {
@@ -38,7 +37,7 @@ namespace {
 struct Arguments {
   bool clock = false;
   std::vector<std::string> files;
-  std::string device, features = "ours", without, arms, unseen = "task", csv, json;
+  std::string device, features = "ours", without, arms, unseen = "task", base_from, csv, json;
   int64_t repeats = 3, threads = 1;
 };
 
@@ -73,6 +72,8 @@ class Study {
     std::erase_if(pools_, [](const Pool& pool) { return pool.candidates.size() < kFewest; });
   }
 
+  // The base is to know these pools of another device and no others.
+  void take_base_from(std::vector<Pool> pools, const DeviceModel& device);
   Result<void> run();
   void clock();
   static std::vector<Candidate> round_of(const Task& task, size_t structures);
@@ -107,13 +108,30 @@ class Study {
 
   const Arguments& arguments_;
   std::vector<Pool> pools_;
+  std::vector<Pool> elsewhere_;  // what the base knows, if not other tasks
   std::unique_ptr<FeatureSource> source_;
   FeatureRows rows_;
 };
 
+void Study::take_base_from(std::vector<Pool> pools, const DeviceModel& device) {
+  elsewhere_ = std::move(pools);
+  if (arguments_.features == "ansor") return;  // these columns know no device
+  const std::unique_ptr<FeatureSource> source = make_features(device);
+  const CachedFeatures cached(*source, rows_);
+  for (const Pool& pool : elsewhere_) {
+    std::vector<float> values(pool.candidates.size() * source->names().size());
+    std::vector<float> margins(pool.candidates.size());
+    cached.extract(pool.task, pool.candidates, 1, values, margins);
+  }
+}
+
 // What a base may know that is to be tested on the task.
 std::vector<MeasuredRow> Study::all_but(size_t left_out) const {
   std::vector<MeasuredRow> rows;
+  for (const Pool& pool : elsewhere_) {
+    for (MeasuredRow& row : rows_of(pool)) rows.push_back(std::move(row));
+  }
+  if (!elsewhere_.empty()) return rows;
   for (size_t p = 0; p < pools_.size(); ++p) {
     const bool kin = pools_[p].family() == pools_[left_out].family();
     if (p == left_out || (kin && arguments_.unseen == "family")) continue;
@@ -154,7 +172,9 @@ Result<void> Study::run() {
   for (size_t p = 0; p < pools_.size(); ++p) {
     const Pool& pool = pools_[p];
     const std::vector<MeasuredRow> others = all_but(p);
-    std::string& base = bases[arguments_.unseen == "family" ? pool.family() : pool.task.workload];
+    std::string& base = bases[!elsewhere_.empty()             ? ""
+                              : arguments_.unseen == "family" ? pool.family()
+                                                              : pool.task.workload];
     if (base.empty()) {
       const std::unique_ptr<CostModel> base_model = make(base_training());
       base_model->update(others);
@@ -315,10 +335,20 @@ Result<void> adapt(const Arguments& arguments) {
     return make_error(ErrorCode::InvalidArgument, "the files hold ", pools.size(),
                       " tasks; a base and a task to adapt to need at least 2");
   }
-  ESP_TRY(const DeviceModel device, arguments.device.empty()
-                                        ? data_sheet(pools[0].task.target)
-                                        : parse_device_model(arguments.device));
+  const auto device_of = [&](const Pool& pool) -> Result<DeviceModel> {
+    if (arguments.device.empty()) return data_sheet(pool.task.target);
+    return parse_device_model(arguments.device);
+  };
+  ESP_TRY(const DeviceModel device, device_of(pools[0]));
   Study study(arguments, std::move(pools), device);
+  if (!arguments.base_from.empty()) {
+    ESP_TRY(std::vector<Pool> others, read_pools({arguments.base_from}));
+    if (others.empty()) {
+      return make_error(ErrorCode::InvalidArgument, arguments.base_from, " holds no records");
+    }
+    const DeviceModel other_device = data_sheet(others[0].task.target);
+    study.take_base_from(std::move(others), other_device);
+  }
   if (!arguments.csv.empty()) return study.write_csv();
   if (arguments.clock) {
     study.clock();
@@ -342,23 +372,11 @@ int main(int argc, char** argv) {
   options.text("--without", arguments.without, "REGEX", "columns to leave out, by whole names");
   options.text("--arms", arguments.arms, "NAMES", "with commas between them (all)");
   options.choice("--unseen", arguments.unseen, {"task", "family"}, "by the base (task)");
+  options.text("--base-from", arguments.base_from, "FILE",
+               "records that the base is trained on, all of them, in place of other tasks");
   options.text("--json", arguments.json, "FILE", "write an object a task, arm and draw");
   options.flag("--clock", arguments.clock, "time a fit and 1,000 scores, and stop");
   options.text("--csv", arguments.csv, "PREFIX", "write tables for compare_gbdt.py and stop");
   options.positionals("FILE", arguments.files, "files of tuning records");
-  const Result<bool> go_on = options.parse(std::span<const char* const>(argv + 1, argv + argc));
-  if (!go_on.ok()) {
-    std::cerr << go_on.error().message << "\n";
-    return cli::kWrongUsage;
-  }
-  if (!*go_on) {
-    std::cout << options.help();
-    return cli::kGood;
-  }
-  const Result<void> done = bench::adapt(arguments);
-  if (!done.ok()) {
-    std::cerr << done.error().message << "\n";
-    return cli::exit_code(done.error());
-  }
-  return cli::kGood;
+  return bench::run_program(options, argc, argv, [&] { return bench::adapt(arguments); });
 }

@@ -8,16 +8,14 @@
 // draft. Deterministic: without --device, data sheets say what the machine can do. --without takes
 // a term out of the analyzer: its quantity is made so large that it costs nothing.
 #include <cstdio>
-#include <iostream>
 
-#include "command_line/exit_code.h"
-#include "command_line/options.h"
 #include "espalier/cost_model/analyzer.h"
 #include "espalier/support/fd.h"
 #include "espalier/support/json.h"
 #include "espalier/support/number.h"
 #include "models/pool/metrics.h"
 #include "models/pool/pool.h"
+#include "models/pool/program.h"
 #include "models/pool/pruner_formulas.h"
 
 namespace espalier::bench {
@@ -70,7 +68,7 @@ std::unique_ptr<CostModel> make_model(const Arguments& arguments, const Pool& po
 
 std::string share(double value) { return format_fixed(value, 3); }
 
-Result<int> judge(const Arguments& arguments) {
+Result<void> judge(const Arguments& arguments) {
   ESP_TRY(const std::vector<Pool> pools, read_pools(arguments.files));
   std::vector<double> columns[6];
   Json all = Json::array();
@@ -112,8 +110,7 @@ Result<int> judge(const Arguments& arguments) {
               share(mean(columns[1])).c_str(), share(mean(columns[2])).c_str(),
               share(mean(columns[3])).c_str(), share(mean(columns[4])).c_str(),
               share(mean(columns[5])).c_str());
-  if (!arguments.json.empty()) ESP_TRY_VOID(write_file(arguments.json, all.dump() + "\n"));
-  return 0;
+  return arguments.json.empty() ? Result<void>() : write_file(arguments.json, all.dump() + "\n");
 }
 
 }  // namespace
@@ -131,19 +128,5 @@ int main(int argc, char** argv) {
   options.flag("--each", arguments.each, "print every candidate");
   options.text("--json", arguments.json, "FILE", "write an object a task");
   options.positionals("FILE", arguments.files, "files of tuning records");
-  const Result<bool> go_on = options.parse(std::span<const char* const>(argv + 1, argv + argc));
-  if (!go_on.ok()) {
-    std::cerr << go_on.error().message << "\n";
-    return cli::kWrongUsage;
-  }
-  if (!*go_on) {
-    std::cout << options.help();
-    return cli::kGood;
-  }
-  const Result<int> status = bench::judge(arguments);
-  if (!status.ok()) {
-    std::cerr << status.error().message << "\n";
-    return cli::kFailed;
-  }
-  return *status;
+  return bench::run_program(options, argc, argv, [&] { return bench::judge(arguments); });
 }

@@ -7,6 +7,8 @@ For each task of pool_tasks.txt one file of records, FOLDER/NNN.jsonl: random dr
 the default policy from several seeds. A run that was interrupted goes on where it stopped: `tune`
 measures nothing that its records answer. --pack turns the folder into one compressed file for each
 kind of CPU (bench/models/data/NAME.jsonl.xz), records as they are: status, every repeat, target, device.
+Three are committed: pool-zen4-avx512, pool-zen4-avx2 (--target avx2 --per-task 300, thirteen tasks) and
+again-zen4-avx512 (--per-task 120, random draws measured a second time, which says how noisy times are).
 --unpack writes the committed pools into a folder, where the programs beside this script read them.
 """
 
@@ -38,7 +40,7 @@ def record(arguments):
             command = [arguments.tool, "tune", "--workload", workload, "--threads", str(arguments.threads),
                        "--target", arguments.target, "--policy", policy, "--seed", str(seed),
                        "--trials", str(round(arguments.per_task * share)), "--records", str(records),
-                       "--quiet", "--json"]
+                       "--model", "none", "--quiet", "--json"]
             result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode != 0:
                 sys.exit(f"{' '.join(command)}: {result.stderr.strip()}")

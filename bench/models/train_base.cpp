@@ -5,18 +5,18 @@
 // Deterministic: the same records make the same file.
 #include <iostream>
 
-#include "command_line/exit_code.h"
-#include "command_line/options.h"
 #include "espalier/cost_model/features.h"
 #include "espalier/support/device_model.h"
 #include "espalier/support/fd.h"
 #include "models/pool/base_training.h"
+#include "models/pool/program.h"
 
 namespace espalier::bench {
 namespace {
 
 Result<void> train(const std::vector<std::string>& files, const std::string& left_out,
                    const std::string& out) {
+  if (out.empty()) return cli::usage_error("--out is missing: where does the model go?");
   ESP_TRY(std::vector<Pool> pools, read_pools(files));
   std::erase_if(pools, [&](const Pool& pool) { return pool.task.workload == left_out; });
   if (pools.empty()) return make_error(ErrorCode::InvalidArgument, "the files hold no records");
@@ -43,17 +43,6 @@ int main(int argc, char** argv) {
   options.text("--out", out, "FILE", "where the model goes");
   options.text("--leave-out", left_out, "WORKLOAD", "a task that the model is not to know");
   options.positionals("FILE", files, "files of tuning records");
-  const Result<bool> go_on = options.parse(std::span<const char* const>(argv + 1, argv + argc));
-  if (!go_on.ok() || (*go_on && out.empty())) {
-    std::cerr << (go_on.ok() ? "--out is missing" : go_on.error().message) << "\n";
-    return cli::kWrongUsage;
-  }
-  if (!*go_on) {
-    std::cout << options.help();
-    return cli::kGood;
-  }
-  const Result<void> done = bench::train(files, left_out, out);
-  if (done.ok()) return cli::kGood;
-  std::cerr << done.error().message << "\n";
-  return cli::exit_code(done.error());
+  return bench::run_program(options, argc, argv,
+                            [&] { return bench::train(files, left_out, out); });
 }

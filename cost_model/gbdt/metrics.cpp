@@ -29,9 +29,9 @@ class PlaceCounts {
   std::vector<int64_t> sums_;
 };
 
-// Of one group, or less than 0 if it has no pair. In n log n: by ascending label, each row looks up
-// how many rows of lower labels have lower and equal scores.
-double group_accuracy(std::span<const float> labels, std::span<const float> scores) {
+// Less than 0 if there is no pair. In n log n: by ascending label, each row looks up how many rows
+// of low enough labels have lower and equal scores.
+double accuracy_or_none(std::span<const float> labels, std::span<const float> scores, float apart) {
   std::vector<float> places(scores.begin(), scores.end());
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -44,16 +44,16 @@ double group_accuracy(std::span<const float> labels, std::span<const float> scor
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return labels[a] < labels[b]; });
   PlaceCounts counts(places.size());
   double right = 0, pairs = 0;
-  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    while (end < order.size() && labels[order[end]] == labels[order[begin]]) ++end;
-    for (size_t k = begin; k < end; ++k) {
-      const size_t place = place_of(scores[order[k]]);
-      const int64_t below = counts.before(place);
-      const int64_t equal = counts.before(place + 1) - below;
-      right += static_cast<double>(below) + static_cast<double>(equal) / 2;
-      pairs += static_cast<double>(begin);
+  size_t known = 0;  // rows that were counted
+  for (size_t row : order) {
+    for (; labels[order[known]] < labels[row] - apart; ++known) {
+      counts.add(place_of(scores[order[known]]));
     }
-    for (size_t k = begin; k < end; ++k) counts.add(place_of(scores[order[k]]));
+    const size_t place = place_of(scores[row]);
+    const int64_t below = counts.before(place);
+    const int64_t equal = counts.before(place + 1) - below;
+    right += static_cast<double>(below) + static_cast<double>(equal) / 2;
+    pairs += static_cast<double>(known);
   }
   return pairs > 0 ? right / pairs : -1;
 }
@@ -82,12 +82,17 @@ double rmse(const TrainingSet& set, std::span<const float> scores) {
   return scores.empty() ? 0 : std::sqrt(sum / static_cast<double>(scores.size()));
 }
 
+double pair_accuracy(std::span<const float> labels, std::span<const float> scores, float apart) {
+  const double accuracy = accuracy_or_none(labels, scores, apart);
+  return accuracy < 0 ? 0.5 : accuracy;
+}
+
 double pair_accuracy(const TrainingSet& set, std::span<const float> scores) {
   const Groups groups(set);
   double sum = 0, count = 0;
   for (size_t group = 0; group < groups.size(); ++group) {
     const GroupRows rows = take(set, scores, groups.rows(group));
-    const double accuracy = group_accuracy(rows.labels, rows.scores);
+    const double accuracy = accuracy_or_none(rows.labels, rows.scores, 0);
     if (accuracy < 0) continue;
     sum += accuracy;
     ++count;

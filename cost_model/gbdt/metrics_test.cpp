@@ -29,6 +29,14 @@ TEST(PairAccuracy, IsTheMeanOverGroupsThatHavePairs) {
   EXPECT_DOUBLE_EQ(pair_accuracy(labelled({1}).set(), std::vector<float>{1}), 0.5);
 }
 
+TEST(PairAccuracy, CountsPairsThatAreFarEnoughApart) {
+  const std::vector<float> labels = {-INFINITY, 0, 1, -INFINITY, 1.5F}, scores = {5, 1, 2, 6, 0};
+  // Failures are equal, and below the other three; of those 0 is 1.5 below the last.
+  EXPECT_DOUBLE_EQ(pair_accuracy(labels, scores, 1), 0.0 / 7);
+  // And 0 is below 1, rightly.
+  EXPECT_DOUBLE_EQ(pair_accuracy(labels, scores, 0.9F), 1.0 / 8);
+}
+
 TEST(PairAccuracy, AgreesWithTheDefinition) {
   Rng rng(1);
   TestTable t;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "espalier/cost_model/gbdt/metrics.h"
+
 namespace espalier::bench {
 namespace {
 
@@ -42,17 +44,9 @@ double spearman(std::span<const float> scores, std::span<const double> times) {
 }
 
 double pair_accuracy(std::span<const float> scores, std::span<const double> times, double apart) {
-  double right = 0, pairs = 0;
-  for (size_t i = 0; i < times.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      // (two that failed are as good as each other)
-      if (!(std::max(times[i], times[j]) > apart * std::min(times[i], times[j]))) continue;
-      pairs += 1;
-      if (scores[i] == scores[j]) right += 0.5;
-      if (scores[i] != scores[j] && (scores[i] > scores[j]) == (times[i] < times[j])) right += 1;
-    }
-  }
-  return pairs == 0 ? 0.5 : right / pairs;
+  std::vector<float> labels;
+  for (double time : times) labels.push_back(static_cast<float>(-std::log(time)));
+  return gbdt::pair_accuracy(labels, scores, static_cast<float>(std::log(apart)));
 }
 
 double best_of_draft(std::span<const float> scores, std::span<const double> times, double share) {
