@@ -24,4 +24,11 @@ std::optional<int> prefix_of(const Expr& predicate, int lanes) {
   return static_cast<int>(std::clamp<int64_t>(bound - base, 0, lanes));
 }
 
+int lanes_before(const Expr& predicate, int lanes) {
+  if (const std::optional<int> prefix = prefix_of(predicate, lanes)) return *prefix;
+  const auto* both = predicate.as<BinaryNode>();
+  if (both == nullptr || both->op != BinaryOp::And) return lanes;
+  return std::min(lanes_before(both->a, lanes), lanes_before(both->b, lanes));
+}
+
 }  // namespace espalier

@@ -14,4 +14,7 @@ Expr make_prefix_mask(int n, int lanes);
 // empty predicate selects all.
 std::optional<int> prefix_of(const Expr& predicate, int lanes);
 
+// Lanes from this one on are never selected; `lanes` if nothing is known of the last.
+int lanes_before(const Expr& predicate, int lanes);
+
 }  // namespace espalier

@@ -10,9 +10,8 @@ namespace espalier {
 std::optional<RegisterSlot> register_slot(const Expr& offset, const Expr& predicate, int lanes) {
   RegisterSlot slot;
   slot.lanes = lanes;
-  const std::optional<int> active = prefix_of(predicate, lanes);
-  if (!active || *active == 0) return {};
-  slot.active = *active;
+  slot.active = lanes_before(predicate, lanes);
+  if (slot.active == 0) return {};
   if (lanes == 1) {
     if (!is_const_int(offset, &slot.offset)) return {};
     return slot;

@@ -9,8 +9,8 @@
 namespace espalier {
 
 // One value: `lanes` lanes, of which the first `active` hold elements offset, offset + 1, ... Some
-// accesses may touch only the first of them: the last terms of a reduction that was cut into
-// vectors.
+// accesses may touch only the first of them, the last terms of a reduction that was cut into
+// vectors, or those that a predicate selects.
 struct RegisterSlot {
   int64_t offset = 0;
   int lanes = 1;
@@ -18,8 +18,9 @@ struct RegisterSlot {
   friend bool operator==(const RegisterSlot&, const RegisterSlot&) = default;
 };
 
-// The slot that an access with this flat offset and predicate touches, if both are constants and
-// the lanes are neighbours.
+// The slot that an access with this flat offset and predicate touches, if the offset is a constant
+// and the lanes are neighbours. Where the predicate is no constant, the active lanes are those
+// before which it may hold.
 std::optional<RegisterSlot> register_slot(const Expr& offset, const Expr& predicate, int lanes);
 
 // A read of elements base, base + stride, ...: of the first `active` of `lanes` lanes.

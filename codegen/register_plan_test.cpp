@@ -103,6 +103,55 @@ TEST(RegisterPlan, RaggedAccumulatorsNeverTouchTheStack) {
   EXPECT_EQ(text.find("rsp"), std::string::npos) << text;
 }
 
+TEST(RegisterPlan, LanesThatAMaskSelectsShareTheSlot) {
+  const Expr mask =
+      make_binary(BinaryOp::Lt, make_ramp(Var("x"), 1, 16), make_broadcast(make_index(5), 16));
+  EXPECT_EQ(slots({store_at(0, 16), store_at(0, 16, mask)}), 1u);
+  // Of those that the rest of the mask leaves out nothing is held.
+  EXPECT_EQ(slots({store_at(0, 16, make_prefix_mask(9, 16) && mask), store_at(9, 16)}), 2u);
+}
+
+// C[i, j] = sum of A[i, stride * j + k - 1] over k < 3, without those that do not exist.
+LoweredKernel padded_window(DType type, int64_t columns, int64_t stride) {
+  const int64_t rows = 2, width = (columns - 1) * stride + 1;
+  const Buffer a = make_buffer("A", type, {rows, width}, BufferScope::Param);
+  const Buffer c = make_buffer("C", type, {rows, columns}, BufferScope::Param);
+  const Buffer t = make_buffer("T", type, {rows, columns}, BufferScope::Register);
+  const Var i("i"), j("j"), k("k");
+  const auto on_tile = [&](Stmt s) {
+    return make_for(i, 0, rows, ForKind::Unrolled,
+                    make_for(j, 0, columns, ForKind::Vectorized, std::move(s)));
+  };
+  const Expr zero =
+      type == DType::F32 || type == DType::F64 ? make_float(type, 0) : make_int(type, 0);
+  const Expr at = j * stride + k - 1;
+  const Stmt add = make_if(at >= Expr(0) && at < Expr(width),
+                           make_store(t, {i, j}, make_load(t, {i, j}) + make_load(a, {i, at})));
+  return test::kernel_of(
+      {a, c}, make_allocate(t, make_block({on_tile(make_store(t, {i, j}, zero)),
+                                           make_for(k, 0, 3, ForKind::Serial, on_tile(add)),
+                                           on_tile(make_store(c, {i, j}, make_load(t, {i, j})))})));
+}
+
+TEST(RegisterPlan, PaddedWindowsAreTheSame) {
+  for (const DType type : {DType::F32, DType::F64, DType::I32, DType::I8}) {
+    for (const int64_t columns : {1, 5, 8, 16, 24}) {
+      for (const int64_t stride : {1, 2, 3, 5}) {
+        test::expect_same_everywhere(padded_window(type, columns, stride));
+      }
+    }
+  }
+}
+
+TEST(RegisterPlan, PaddedWindowsNeverTouchTheStack) {
+  for (const int64_t stride : {1, 2, 3}) {
+    const std::string text =
+        emit_assembly(padded_window(DType::F32, 16, stride), test::avx512()).value();
+    EXPECT_EQ(text.find("rsp"), std::string::npos) << text;
+    EXPECT_EQ(text.find("gather"), std::string::npos) << text;
+  }
+}
+
 // T[i, l] += A[i, 16 c + l] * B[16 c + l], the last chunk incomplete; then C[i, l] = T[i, l].
 LoweredKernel dot_lanes(int64_t rows, int64_t depth, int64_t lanes) {
   const Buffer a = make_buffer("A", DType::F32, {rows, depth}, BufferScope::Param);

@@ -44,7 +44,17 @@ llvm::Value* resize_lanes(Builder& b, llvm::Value* v, int from, int to) {
   return b.CreateShuffleVector(v, lanes);
 }
 
-// Whether lane l of the result depends on lane l of the operands only.
+bool has_load(const Expr& e) {
+  bool result = false;
+  visit(e, [&](const Expr& part) {
+    result = result || part.kind() == ExprKind::Load;
+    return !result;
+  });
+  return result;
+}
+
+// Whether lane l of the result depends on lane l of the operands only, and where memory is read on
+// no operand at all.
 bool lane_by_lane(const Expr& e) {
   bool result = true;
   visit(e, [&](const Expr& part) {
@@ -53,7 +63,7 @@ bool lane_by_lane(const Expr& e) {
       for (const Expr& index : load->indices) {
         if (index.type().is_vector() && index.kind() != ExprKind::Ramp) result = false;
       }
-      if (!prefix_of(load->predicate, load->type.lanes)) result = false;
+      if (load->predicate && has_load(load->predicate)) result = false;
     }
     return result;
   });
@@ -176,7 +186,10 @@ llvm::Value* FunctionEmitter::load_slot(const HeldSlot& slot, const RegisterSlot
                                         const LoadNode& n) {
   llvm::Value* v = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
   v = from_memory(b_, n.type, resize_lanes(b_, v, slot.shape.lanes, part.lanes));
-  return blank_others(v, part.active, part.lanes);
+  if (prefix_of(n.predicate, part.lanes)) return blank_others(v, part.active, part.lanes);
+  if (stored_where_ && equal(n.predicate, stored_where_)) return v;
+  const Mask mask = emit_mask(n.predicate, part.lanes);
+  return b_.CreateSelect(mask.value, v, llvm::Constant::getNullValue(v->getType()));
 }
 
 llvm::Value* FunctionEmitter::blank_others(llvm::Value* v, int active, int lanes) {
@@ -215,9 +228,14 @@ llvm::Value* FunctionEmitter::load_column(const LoadNode& n, const StridedRead& 
   return blank_others(v, read.active, read.lanes);
 }
 
-void FunctionEmitter::store_slot(const HeldSlot& slot, const RegisterSlot& part,
-                                 llvm::Value* value) {
+void FunctionEmitter::store_slot(const HeldSlot& slot, const RegisterSlot& part, llvm::Value* value,
+                                 const Expr& predicate) {
   const int lanes = slot.shape.lanes;
+  if (!prefix_of(predicate, part.lanes)) {
+    llvm::Value* others = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
+    others = resize_lanes(b_, others, lanes, part.lanes);
+    value = b_.CreateSelect(emit_mask(predicate, part.lanes).value, value, others);
+  }
   value = resize_lanes(b_, value, part.lanes, lanes);
   if (part.active < slot.shape.active) {
     llvm::Value* others = b_.CreateLoad(slot.value->getAllocatedType(), slot.value);
@@ -243,10 +261,14 @@ llvm::Value* FunctionEmitter::emit_load(const LoadNode& n) {
   if (!t.is_vector()) return from_memory(b_, t, load_contiguous(n, offset, mask));
   if (const auto* ramp = offset.as<RampNode>()) {
     if (ramp->stride == 1) return from_memory(b_, t, load_contiguous(n, ramp->base, mask));
+    const bool whole = mask.kind == Mask::Kind::All;
+    const int masked = state_.traits.masked_load_bytes;
+    const bool can_mask = masked != 0 && bytes_of(t.dtype) >= masked && ramp->stride > 0 &&
+                          mask.kind != Mask::Kind::Uniform;
     const bool shuffles =
         ramp->stride == -1 || (ramp->stride >= 2 && ramp->stride <= kMostShuffledStride);
-    if (shuffles && mask.kind == Mask::Kind::All && is_power_of_two(t.lanes) && t.lanes >= 4) {
-      return from_memory(b_, t, load_strided(n, *ramp));
+    if (shuffles && (whole || can_mask) && is_power_of_two(t.lanes) && t.lanes >= 4) {
+      return from_memory(b_, t, load_strided(n, *ramp, mask));
     }
   }
   return from_memory(b_, t, load_lanes(n, mask));
@@ -311,8 +333,10 @@ llvm::Value* FunctionEmitter::load_pieces(const LoadNode& n, llvm::Value* at, ll
 }
 
 // Every stride-th element by whole loads and shuffles. The last load is shifted back so as to end
-// at the last element wanted; what lies between two elements that exist may be read.
-llvm::Value* FunctionEmitter::load_strided(const LoadNode& n, const RampNode& offset) {
+// at the last element wanted; what lies between two elements that exist may be read. Under a mask,
+// that of a whole load has the bits of the elements picked from it where those lie.
+llvm::Value* FunctionEmitter::load_strided(const LoadNode& n, const RampNode& offset,
+                                           const Mask& mask) {
   const Type t = n.type;
   const int lanes = t.lanes;
   const auto stride = static_cast<int>(offset.stride);
@@ -320,21 +344,33 @@ llvm::Value* FunctionEmitter::load_strided(const LoadNode& n, const RampNode& of
   llvm::Type* element = memory_type(b_.getContext(), n.buffer->dtype);
   llvm::Value* at = address(place, n.buffer, offset.base);
   const llvm::Align align(static_cast<uint64_t>(bytes_of(t.dtype)));
-  const auto load_at = [&](int from) {
+  llvm::Value* wanted_lanes = mask.kind == Mask::Kind::All ? nullptr : mask_lanes(mask, lanes);
+  const auto load_at = [&](int from, int piece) -> llvm::Value* {
     llvm::Value* p =
         from == 0 ? at : b_.CreateGEP(element, at, int_constant(b_.getInt64Ty(), from));
-    return plain_load(n.buffer, t, p, align);
+    if (wanted_lanes == nullptr) return plain_load(n.buffer, t, p, align);
+    llvm::SmallVector<int, 64> bits(static_cast<size_t>(lanes), lanes);
+    for (int l = 0; l < lanes; ++l) {
+      if (l * stride / lanes == piece) bits[static_cast<size_t>(l * stride - from)] = l;
+    }
+    llvm::Value* none = llvm::Constant::getNullValue(wanted_lanes->getType());
+    llvm::Type* type = memory_type(b_.getContext(), t);
+    llvm::CallInst* load =
+        b_.CreateMaskedLoad(type, p, align, b_.CreateShuffleVector(wanted_lanes, none, bits),
+                            llvm::Constant::getNullValue(type));
+    state_.scopes.annotate(load, n.buffer);
+    return load;
   };
   if (stride == -1) {
     llvm::SmallVector<int, 64> reversed;
     for (int l = 0; l < lanes; ++l) reversed.push_back(lanes - 1 - l);
-    return b_.CreateShuffleVector(load_at(1 - lanes), reversed);
+    return b_.CreateShuffleVector(load_at(1 - lanes, 0), reversed);
   }
   const int last = (lanes - 1) * stride + 1 - lanes;
   llvm::Value* result = nullptr;
   for (int piece = 0; piece < stride; ++piece) {
     const int from = piece == stride - 1 ? last : piece * lanes;
-    llvm::Value* part = load_at(from);
+    llvm::Value* part = load_at(from, piece);
     llvm::SmallVector<int, 64> picks = lane_range(0, lanes);
     for (int l = 0; l < lanes; ++l) {
       const int wanted = l * stride;
@@ -391,14 +427,21 @@ void FunctionEmitter::emit_store(const StoreNode& n) {
   const Expr& offset = n.indices[0];
   statement_.clear();
   const std::optional<int> prefix = prefix_of(n.predicate, t.lanes);
-  if (n.predicate && prefix && lane_by_lane(n.value)) stored_lanes_ = *prefix;
+  if (n.predicate && lane_by_lane(n.value)) {
+    if (prefix) {
+      stored_lanes_ = *prefix;
+    } else if (!has_load(n.predicate)) {
+      stored_where_ = n.predicate;
+    }
+  }
   llvm::Value* value = to_memory(b_, t, emit(n.value));
   stored_lanes_ = kAllLanes;
+  stored_where_ = {};
   ++stores_[n.buffer.get()];
   if (slots_.contains(n.buffer.get())) {
     const std::optional<RegisterSlot> shape = register_slot(offset, n.predicate, t.lanes);
     ESP_CHECK(shape.has_value());
-    store_slot(find_slot(n.buffer, *shape), *shape, value);
+    store_slot(find_slot(n.buffer, *shape), *shape, value, n.predicate);
     return;
   }
   const Mask mask = emit_mask(n.predicate, t.lanes);

@@ -95,7 +95,7 @@ class FunctionEmitter {
   llvm::Value* emit_load(const LoadNode& n);
   llvm::Value* load_contiguous(const LoadNode& n, const Expr& first, const Mask& mask);
   llvm::Value* load_pieces(const LoadNode& n, llvm::Value* at, llvm::Align align, int count);
-  llvm::Value* load_strided(const LoadNode& n, const RampNode& offset);
+  llvm::Value* load_strided(const LoadNode& n, const RampNode& offset, const Mask& mask);
   llvm::Value* load_lanes(const LoadNode& n, const Mask& mask);
   // A value that a register buffer is held in. Loads and stores of a part touch its first lanes.
   struct HeldSlot {
@@ -107,7 +107,8 @@ class FunctionEmitter {
   llvm::Value* load_column(const LoadNode& n, const StridedRead& read);
   // Zeros in the lanes past the active ones, where they can be seen.
   llvm::Value* blank_others(llvm::Value* v, int active, int lanes);
-  void store_slot(const HeldSlot& slot, const RegisterSlot& part, llvm::Value* value);
+  void store_slot(const HeldSlot& slot, const RegisterSlot& part, llvm::Value* value,
+                  const Expr& predicate);
   void emit_store(const StoreNode& n);
   void store_contiguous(const StoreNode& n, llvm::Value* value, const Expr& first,
                         const Mask& mask);
@@ -178,6 +179,9 @@ class FunctionEmitter {
   static constexpr int kAllLanes = 1 << 30;
   // The leading lanes that matter of the value being emitted, where later lanes cannot be seen.
   int stored_lanes_ = kAllLanes;
+  // Where that value is stored, lane by lane, if that is known only when the code runs: values of
+  // other lanes cannot be seen.
+  Expr stored_where_;
 };
 
 template <class F>
