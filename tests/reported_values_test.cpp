@@ -91,6 +91,29 @@ TEST(ReportedValues, C13FirstOfEqualsAndAnAxisOfExtentOne) {
               Each(0.0));
 }
 
+// In f32 a million equal terms added one after the other are off by a hundred times the bound.
+TEST(ReportedValues, C15SumOfEqualTerms) {
+  constexpr std::string_view kBroadcast =
+      "A = placeholder f32[]\n"
+      "B[i: 1000, j: 1000] = A[]\n"
+      "S[] = sum[i: 1000, j: 1000](B[i, j])\n"
+      "return S\n";
+  constexpr std::string_view kCopied =
+      "A = placeholder f32[1000, 1000]\n"
+      "S[] = sum[i: 1000, j: 1000](A[i, j])\n"
+      "return S\n";
+  for (const std::string_view dag : {kBroadcast, kCopied}) {
+    for (const int threads : {1, 2}) {
+      Task task = task_of(dag);
+      task.threads = threads;
+      const Array a = filled(DType::F32, task.dag.stage(task.dag.inputs()[0]).tensor->shape, 1.01);
+      const std::vector<double> sum = run(task, default_candidate(task).trace(), {a});
+      // u * (16 + 2 sqrt(R)) times the sum of the terms.
+      EXPECT_NEAR(sum[0], 1e6 * static_cast<double>(1.01f), 0x1p-24 * 2016 * 1.01e6) << dag;
+    }
+  }
+}
+
 TEST(ReportedValues, D3FirstNaNIsTheExtremum) {
   const auto argmax = [](const std::vector<double>& values) {
     return run_untiled_and_default("reduce:op=argmax,shape=5,axes=0",

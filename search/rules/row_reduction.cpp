@@ -1,6 +1,7 @@
 #include "espalier/search/rules/row_reduction.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "espalier/search/register_tile.h"
 #include "espalier/search/rules/nest_tools.h"
@@ -13,11 +14,17 @@ std::vector<int> lane_axes(const State& state, StageId s) {
   const StageInfo& info = state.dag().stage(state.stage(s).op);
   if (info.reduce() == nullptr || !info.reduce()->combiner.reorderable) return {};
   const StageAccess access = analyze_stage(state, s);
+  const auto moves_along = [&](int a) {
+    return std::any_of(access.reads.begin(), access.reads.end(),
+                       [&](const ReadAccess& r) { return r.uses[static_cast<size_t>(a)]; });
+  };
+  bool any_moves = false;
+  for (int a = access.spatial; a < access.axes(); ++a) any_moves |= moves_along(a);
   for (int a = access.axes() - 1; a >= access.spatial; --a) {
     const size_t i = static_cast<size_t>(a);
     if (access.extent[i] < 2) continue;
-    const bool moves = std::any_of(access.reads.begin(), access.reads.end(),
-                                   [&](const ReadAccess& r) { return r.uses[i]; });
+    // Terms that are all the same are side by side everywhere.
+    const bool moves = moves_along(a) || !any_moves;
     const bool consecutive = std::all_of(access.reads.begin(), access.reads.end(),
                                          [&](const ReadAccess& r) { return r.contiguous(a); });
     if (!moves || !consecutive) continue;
@@ -69,6 +76,35 @@ bool lanes_suit_better(const State& state, StageId s) {
   });
 }
 
+namespace {
+
+// The roundings of a long chain add up where they all go the same way, as when all terms are equal,
+// to more than the bound on errors of a reduction (ir/error_bound.h) grants. Then the outermost
+// loop of the chain, of which the blocks are to be added up each on its own: about as many as they
+// have terms. kNoLoop if chains are short enough. `others` are the loops over terms, outermost
+// first, except lanes and chains, of which there are `width`; `steps` is the last of them, and
+// stays the innermost part where it is the one that is cut.
+LoopId cut_long_chains(PartialSketch& sketch, StageId s, const std::vector<LoopId>& others,
+                       int64_t width, LoopId& steps) {
+  const StageInfo& info = sketch.task().dag.stage(sketch.stage(s).op);
+  const Combiner::Kind kind = info.reduce()->combiner.kind;
+  const bool rounds = kind == Combiner::Kind::Sum || kind == Combiner::Kind::Prod;
+  if (!rounds || !is_float(info.tensor->dtype)) return kNoLoop;
+  double length = 1;
+  for (LoopId l : others) length *= static_cast<double>(sketch.extent(s, l));
+  const double terms = length * static_cast<double>(width);
+  if (length + static_cast<double>(width) <= 16 + 2 * std::sqrt(terms)) return kNoLoop;
+  const LoopId outer = others.front();
+  const double rest = length / static_cast<double>(sketch.extent(s, outer));
+  const auto block = static_cast<int64_t>(std::ceil(std::sqrt(length) / rest));
+  if (block <= 1) return outer;
+  const std::vector<LoopId> halves = sketch.split(s, outer, {SketchBuilder::fixed(block)});
+  if (steps == outer) steps = halves[1];
+  return halves[0];
+}
+
+}  // namespace
+
 StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares, bool tile) {
   const std::vector<int> axes = lane_axes(sketch.state(), s);
   if (axes.empty()) return -1;
@@ -99,20 +135,36 @@ StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares, bool ti
   factors.push_back(sketch.slot(name_slot(sketch, s, "lanes"), SlotKind::Vector, lanes));
   const std::vector<LoopId> parts = sketch.split(s, whole, factors);
   const LoopId chain = parts[parts.size() - 2], lane = parts.back();
+  LoopId steps = parts[parts.size() - 3];
+
+  std::vector<LoopId> terms;  // loops of a chain
+  for (LoopId l : sketch.stage(s).order) {
+    const bool of_lanes = std::find(parts.begin(), parts.end(), l) != parts.end();
+    if (!of_lanes && sketch.loop(s, l).reduce) terms.push_back(l);
+  }
+  terms.push_back(steps);
+  // The registers of a tile hold partial results as they are.
+  const LoopId blocks =
+      tiled.empty() ? cut_long_chains(sketch, s, terms, lanes * chains, steps) : kNoLoop;
 
   std::vector<LoopId> order;
   for (LoopId l : sketch.stage(s).order) {
-    const bool moved = std::find(parts.begin(), parts.end(), l) != parts.end() ||
-                       std::find(tiled.begin(), tiled.end(), l) != tiled.end();
-    if (!moved) order.push_back(l);
+    const bool moved = std::find(parts.begin(), parts.end(), l) != parts.end() || l == steps ||
+                       l == blocks || std::find(tiled.begin(), tiled.end(), l) != tiled.end();
+    if (!moved && !sketch.loop(s, l).reduce) order.push_back(l);
   }
+  if (blocks != kNoLoop) order.push_back(blocks);
+  for (LoopId l : sketch.stage(s).order) {
+    const bool moved =
+        std::find(parts.begin(), parts.end(), l) != parts.end() || l == steps || l == blocks;
+    if (!moved && sketch.loop(s, l).reduce) order.push_back(l);
+  }
+  if (steps != blocks) order.push_back(steps);
   std::vector<LoopId> factored = {chain, lane};
+  if (blocks != kNoLoop) factored.insert(factored.begin(), blocks);
   if (shares > 1) {
     order.insert(order.begin(), parts[0]);
-    order.push_back(parts[1]);
     factored.insert(factored.begin(), parts[0]);
-  } else {
-    order.push_back(parts[0]);
   }
   for (int a : tiled) order.push_back(static_cast<LoopId>(a));
   order.push_back(chain);
@@ -158,7 +210,10 @@ StageId reduce_along_lanes(PartialSketch& sketch, StageId s, int shares, bool ti
   for (int a : tiled) sketch.unroll(partial, static_cast<LoopId>(a));
   sketch.unroll(partial, chain);
   sketch.vectorize(partial, lane);
-  if (sketch.stage(partial).attach == AttachKind::At) sketch.registers(partial);
+  // Those of many blocks have no room in registers.
+  if (sketch.stage(partial).attach == AttachKind::At && blocks == kNoLoop) {
+    sketch.registers(partial);
+  }
 
   for (LoopId l : inner) sketch.unroll(s, l);
   if (combined.size() >= 2) sketch.unroll(s, combined[combined.size() - 2]);
