@@ -191,7 +191,7 @@ def few(lines, trials):
     return head + table(["speed over the default", f"{trials} trials", f"{trials} trials with seeds", "the donor records' own search"], rows)
 
 
-def markdown(networks, pairs, look_ups, done, few_trials):
+def markdown(networks, pairs, look_ups, done, drawn, few_trials):
     carry = pairs["carry_us"]
     distinct = len({w for kernels in networks.values() for w in kernels})
     covered, shares = coverage(networks, pairs)
@@ -234,13 +234,14 @@ all of them where there are few.
 {tried}
 ## How good the first seeds are
 
-A sample over the operators. Speeds are over what the kernel's own search found, geometric means; all were timed in one
+Two random samples over the operators, of which {kernels} kernels of {drawn} have raced, those of the first sample before those
+of the second. Speeds are over what the kernel's own search found, geometric means; all were timed in one
 interleaved run a kernel. The constants of the ranking were chosen on other samples (operators with few kernels are in all).
 
 {sampled}
 ## From the paper's method to ours
 
-The same sample; up to 16 donors of the kernel's operator class, drawn at random. The first three rows take the one that a
+The same kernels; up to 16 donors of the kernel's operator class, drawn at random. The first three rows take the one that a
 single call found to be the fastest. Kernels for which nothing is left count as their default schedule. The paper lost 39%
 to 52% of its candidates where one program has a stage for padding and the other has none; here padding is part of the
 definition, so that positions agree wherever names do, and few are lost.
