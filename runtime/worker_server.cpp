@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "espalier/runtime/candidate_runner.h"
 #include "espalier/runtime/worker_protocol.h"
@@ -192,15 +193,27 @@ class Server {
 // tells as soon as no process holds its other end; the parent's number is for the case that some
 // process forked from the client still does. (PR_SET_PDEATHSIG would not do: it goes by the thread
 // that started this process, not by the process of that thread.)
-void exit_with_client(int in_fd) {
-  const pid_t parent = getppid();
-  std::thread([in_fd, parent] {
+// False if the system refuses the thread that watches.
+bool exit_with_client(int in_fd) {
+  struct Watch {
+    int fd;
+    pid_t parent;
+  };
+  auto watch = std::make_unique<Watch>(Watch{in_fd, getppid()});
+  // pthreads directly: std::thread reports a refused thread by an exception.
+  const auto look_out = [](void* argument) -> void* {
+    const std::unique_ptr<const Watch> watch(static_cast<Watch*>(argument));
     for (;;) {
-      pollfd wait{in_fd, 0, 0};
+      pollfd wait{watch->fd, 0, 0};
       const int ready = poll(&wait, 1, 500);
-      if (ready > 0 || getppid() != parent) _exit(0);
+      if (ready > 0 || getppid() != watch->parent) _exit(0);
     }
-  }).detach();
+  };
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, look_out, watch.get()) != 0) return false;
+  static_cast<void>(watch.release());  // the thread's
+  pthread_detach(thread);
+  return true;
 }
 
 // Answers get a descriptor of their own; what else is written to standard output goes to standard
@@ -217,7 +230,10 @@ int keep_for_answers(int out_fd) {
 
 int run_worker(int in_fd, int out_fd, WorkerHooks* hooks) {
   signal(SIGPIPE, SIG_IGN);
-  exit_with_client(in_fd);
+  if (!exit_with_client(in_fd)) {
+    fprintf(stderr, "espalier: worker: the system gives no thread: out of memory or processes\n");
+    return 1;
+  }
   Answers answers(keep_for_answers(out_fd));
   Server server(answers, hooks);
   answers.send(HelloMessage{kWorkerProtocolVersion, std::string(version())});

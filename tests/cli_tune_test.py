@@ -387,8 +387,7 @@ class Interrupted(CliTest):
         limit = 80 * 1024
         process = subprocess.run([ESPALIER, *self.ARGS, "--trials", "1000", "--records", path], env=self.environment(),
                                  capture_output=True, text=True, timeout=60,
-                                 preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
-                                                     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))))
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         self.assertEqual(process.returncode, 1, process.stderr)
         self.assertIn(path, process.stderr)
         self.assertEqual(self.processes_left(seconds=5), [])

@@ -55,7 +55,9 @@ void prepare_standard_streams() {
     // The lowest free number, which is this one: those below are open.
     if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd) _exit(1);
   }
+  // A write that fails is an error of that write: no reader, or a file past the limit (ulimit -f).
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 void write_to_stderr(std::string_view text) { write_fully(STDERR_FILENO, text); }

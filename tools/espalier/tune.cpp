@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "command_line/interrupt.h"
@@ -260,7 +261,12 @@ class TuneVerb final : public Verb {
     std::packaged_task<Result<std::unique_ptr<Measurer>>()> making(
         [this, &task, &interrupt] { return make_measurer(task, interrupt); });
     auto made = making.get_future();
-    std::thread maker(std::move(making));
+    std::thread maker;
+    try {
+      maker = std::thread(std::move(making));
+    } catch (const std::system_error& error) {
+      return make_error(ErrorCode::Resource, "cannot start a thread: ", error.what());
+    }
     while (made.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
       if (!interrupt) continue;
       maker.detach();
