@@ -2,7 +2,7 @@
 """Our boosted trees beside XGBoost's `hist` and LightGBM: equal trees, depth, leaves, bins, shrinkage and rows.
 
     bench/models/compare_gbdt.py [--tool build/release/bin/bench/gbdt] [--table TRAIN.csv TEST.csv]... [--threads 1]
-                                 [--seeds 5] [--work FOLDER] [--json FILE]
+                                 [--splits N] [--seeds 5] [--work FOLDER] [--json FILE]
 
 Without --table it draws synthetic tables that look like those of schedules: products of tile sizes, ratios, many ties,
 missing values, noise. Peers are installed with pip into FOLDER/venv at first use, and nowhere else. All run in one
@@ -202,6 +202,22 @@ def compare(name, train, test, paths, arguments, trees, results):
             results.setdefault((name, loss, bins, trees), []).append(row)
 
 
+def compare_splits(arguments, results):
+    """Rows of both files of each table together, halved at random several times."""
+    import numpy as np
+
+    for paths in arguments.table:
+        whole = [np.concatenate(parts) for parts in zip(*map(read_csv, paths))]
+        for seed in range(arguments.splits):
+            order = np.random.default_rng(seed).permutation(len(whole[0]))
+            with tempfile.TemporaryDirectory() as folder:
+                halves = [[part[rows] for part in whole] for rows in np.array_split(order, 2)]
+                files = [str(pathlib.Path(folder) / f"{half}.csv") for half in ("train", "test")]
+                for file, half in zip(files, halves):
+                    write_csv(file, half)
+                compare(pathlib.Path(paths[0]).stem, *halves, files, arguments, arguments.trees, results)
+
+
 def mean_of(rows, who, what):
     return statistics.mean(row[who][what] for row in rows)
 
@@ -228,6 +244,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", default="build/release/bin/bench/gbdt")
     parser.add_argument("--table", nargs=2, action="append", default=[], metavar=("TRAIN", "TEST"))
+    parser.add_argument("--splits", type=int, default=0, help="halve the rows of each table so many times")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=5, help="synthetic tables of each size")
@@ -244,9 +261,11 @@ def main():
     if "ESPALIER_COMPARE_INSIDE" not in os.environ:
         enter_venv(arguments.work.resolve())
     results = {}
-    for train_path, test_path in arguments.table:
+    for train_path, test_path in arguments.table if arguments.splits == 0 else []:
         compare(pathlib.Path(train_path).stem, read_csv(train_path), read_csv(test_path), (train_path, test_path),
                 arguments, arguments.trees, results)
+    if arguments.splits > 0:
+        compare_splits(arguments, results)
     if not arguments.table:
         with tempfile.TemporaryDirectory() as folder:
             for rows in arguments.rows:
