@@ -117,16 +117,17 @@ std::optional<Recalled> recall(const SketchSpace& space, const Trace& trace) {
   // One decision at a time: the earliest step that differs tells which one was taken otherwise.
   for (bool better = true; better && !found();) {
     better = false;
-    for (size_t i = 0; i < best->choices.size() && !better && sketches < kMaxSketches; ++i) {
-      const StructureChoice& choice = best->choices[i];
+    const StructurePtr from = best;  // kept while its choices are looked at
+    for (size_t i = 0; i < from->choices.size() && !better && sketches < kMaxSketches; ++i) {
+      const StructureChoice& choice = from->choices[i];
       for (int o = 0; o < choice.options && !better; ++o) {
         if (o == choice.taken) continue;
-        std::vector<int> script = script_of(best->choices);
+        std::vector<int> script = script_of(from->choices);
         script.resize(i + 1);
         script.back() = o;
         // The decisions behind it as they were, or as preferred.
         const std::vector<StructureChoice> rest(
-            best->choices.begin() + static_cast<std::ptrdiff_t>(i) + 1, best->choices.end());
+            from->choices.begin() + static_cast<std::ptrdiff_t>(i) + 1, from->choices.end());
         for (const auto& hints :
              {std::span<const StructureChoice>(rest), std::span<const StructureChoice>()}) {
           const StructurePtr other = space.along(script, hints);
