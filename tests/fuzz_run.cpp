@@ -103,7 +103,7 @@ class Run {
   struct Worker {
     pid_t pid = -1;
     uint64_t seen = 0;
-    Clock::time_point since;
+    ChildTimer timer;  // of the case at hand
   };
 
   void start(int w, uint64_t first) {
@@ -113,8 +113,8 @@ class Run {
     slot.text.set("");
     Worker& worker = workers_[static_cast<size_t>(w)];
     worker.seen = slot.started;
-    worker.since = Clock::now();
     worker.pid = start_child(&slot.text, [&] { work(o_, first, end_, stop_, slot); });
+    worker.timer = ChildTimer(worker.pid);
   }
 
   // Whether the worker (or its successor) is still at it.
@@ -124,14 +124,13 @@ class Run {
     Slot& slot = slots_[w];
     int status = 0;
     if (waitpid(worker.pid, &status, WNOHANG) == 0) {
-      const auto now = Clock::now();
       if (slot.started != worker.seen) {
         worker.seen = slot.started;
-        worker.since = now;
-      } else if (std::chrono::duration<double>(now - worker.since).count() > o_.patience) {
+        worker.timer = ChildTimer(worker.pid);
+      } else if (worker.timer.is_over(o_.patience)) {
         slot.text.set("no end");
         kill(worker.pid, SIGKILL);
-        worker.since = now;
+        worker.timer = ChildTimer(worker.pid);
       }
       return true;
     }

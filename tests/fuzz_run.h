@@ -17,7 +17,7 @@ struct FuzzOptions {
   double seconds = 1e9;  // no new case afterwards
   int jobs = 1;
   Depth depth = Depth::MachineCode;
-  double patience = 30;        // seconds that one case may take
+  double patience = 30;        // seconds that one case may take, see ChildTimer
   size_t max_failures = 10;    // then the run ends
   double shrink_seconds = 60;  // for each failure; 0: failures stay as they are
 };

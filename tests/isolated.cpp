@@ -3,10 +3,10 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -48,6 +48,26 @@ pid_t start_child(SharedText* message, const std::function<void()>& body) {
   _exit(0);
 }
 
+namespace {
+
+// Of a child that has not been waited for.
+double cpu_seconds_of(pid_t pid) {
+  clockid_t clock;
+  timespec time{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+}  // namespace
+
+ChildTimer::ChildTimer(pid_t pid)
+    : pid_(pid), cpu_seconds_(cpu_seconds_of(pid)), since_(std::chrono::steady_clock::now()) {}
+
+bool ChildTimer::is_over(double seconds) const {
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - since_;
+  return cpu_seconds_of(pid_) - cpu_seconds_ > seconds || waited.count() > 10 * seconds;
+}
+
 std::string describe_end(int status) {
   if (WIFSIGNALED(status)) {
     const int s = WTERMSIG(status);
@@ -71,11 +91,11 @@ Verdict compare_isolated(const FuzzCase& c, Depth depth, double seconds) {
     if (v.kind == Verdict::Kind::Passed) return;
     shared->text.set(v.text);
   });
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  const ChildTimer timer(pid);
   int status = 0;
   bool late = false;
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    if (!late && std::chrono::steady_clock::now() > deadline) {
+    if (!late && timer.is_over(seconds)) {
       late = true;
       kill(pid, SIGKILL);
     }
