@@ -121,7 +121,8 @@ def markdown(c, budgets, picture):
             "", "Whatever was the best so far in some run, by the search's own times, was timed again afterwards, all runs' of a "
             "task together, interleaved with the default schedule: curves and figures are speed-ups over that. "
             "A run matches when its best so far is within 0.5% of the median over seeds of the baseline's final speed-up. "
-            "Ratios are geometric means over tasks, with 90% bootstrap intervals over seeds. A run that "
+            "Ratios are geometric means over tasks, with 90% bootstrap intervals over seeds"
+            + (": with a single seed they are empty and chance is in every figure" if max(seeds) < 2 else "") + ". A run that "
             "never gets there counts with the baseline's whole budget. Time ratio = trials ratio x ratio of seconds a trial. "
             f"On {easy} of the tasks the default schedule, the first candidate of every run, matches already.",
             "", "## Until the baseline's final speed", ""]
