@@ -460,6 +460,21 @@ class Records(CliTest):
         other = self.good_json("run", "--workload", "matmul:m=8,n=8,k=8", "--records", path)
         self.assertEqual(other["lookup"], "transferred")
 
+    def test_the_schedule_of_any_line_can_be_looked_at(self):
+        path = self.tune("records.jsonl")
+        lines = [json.loads(line) for line in self.contents(path).decode().splitlines()]
+        for number in (1, len(lines) // 2):
+            with self.subTest(line=number):
+                steps = self.good("explain", "--workload", SMALL, "--threads", "1", "--records", path, "--line",
+                                  str(number), "--show", "steps")
+                self.assertEqual(steps.split("\n")[:-1], lines[number - 1]["trace"])
+        task = ("explain", "--workload", SMALL, "--records", path)
+        self.assert_fails(self.run_tool(*task, "--line", str(len(lines) + 1)), (1,), "holds no record", "records show")
+        self.assert_fails(self.run_tool(*task, "--line", "0"), (2,), "--line")
+        self.assert_fails(self.run_tool("run", "--workload", SMALL, "--line", "1"), (2,), "--records")
+        self.assert_fails(self.run_tool("run", "--workload", "matmul:m=8,n=8,k=8", "--records", path, "--line", "1"), (2,),
+                          "another workload", SMALL)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,4 @@
-// --records and --trace: which schedule a verb works with.
+// --records, --line and --trace: which schedule a verb works with.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,21 @@ namespace espalier::cli {
 
 struct ChosenSchedule {
   State state;
-  std::string_view lookup;  // "exact", "compatible", "transferred", "default", or "given"
+  std::string_view lookup;  // "exact", "compatible", "transferred", "default", "line", or "given"
   std::optional<TuningRecord> record;
 };
 
 class ScheduleOptions {
  public:
   void declare(Options& options);
-  /// Notes of the look-up go to the console. Errors: both options given, a file that is no record
-  /// file, a trace that does not parse or apply.
+  /// Notes of the look-up go to the console. Errors: options that contradict each other, a
+  /// file that is no record file, a line that is no record of the workload, a trace that does not
+  /// parse or apply.
   Result<ChosenSchedule> choose(const Task& task, Console& console) const;
 
  private:
   std::optional<std::string> records_, trace_;
+  std::optional<int64_t> line_;
 };
 
 /// A sentence on where the schedule comes from: "look-up: exact (trial 12, 143.1 us)".
