@@ -95,7 +95,8 @@ class SpawnPlan {
   }
 
   int spawn(pid_t& pid, const char* program, char** argv) {
-    return posix_spawn(&pid, program, &actions_, &attributes_, argv, environ);
+    // A name without a slash is looked for in PATH, as a shell does that starts us.
+    return posix_spawnp(&pid, program, &actions_, &attributes_, argv, environ);
   }
 
  private:

@@ -24,6 +24,10 @@ WorkerProcess::End end_of(const std::string& script) {
   return process.finish();
 }
 
+TEST(WorkerProcess, ANameWithoutASlashIsLookedForInPath) {
+  EXPECT_TRUE(WorkerProcess::start("cat", {}, -1).ok());
+}
+
 TEST(WorkerProcess, AMissingProgramIsAnErrorThatNamesIt) {
   const auto process = WorkerProcess::start("/nowhere/worker", {}, -1);
   EXPECT_EQ(process.error().code, ErrorCode::NotFound);
