@@ -78,7 +78,8 @@ std::string explain_cost(const State& state, const DeviceModel& device) {
   const ScheduleCost cost = cost_of(state, shape_of(state), device);
   const double cycles = std::max(1.0, cost.cycles.number());
   std::string text = "predicted " + number(cost.cycles) + " cycles, " +
-                     format_fixed(cycles / device.frequency_hz * 1e6, 1) + " us, " +
+                     format_fixed(cycles / device.frequency_hz * 1e6, 1) + " us at " +
+                     format_fixed(device.frequency_hz / 1e9, 1) + " GHz, " +
                      percent(cost.ideal_cycles / cycles) + " of peak\n";
   std::vector<const StageCost*> stages;
   for (const StageCost& c : cost.stages) stages.push_back(&c);

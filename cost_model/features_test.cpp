@@ -126,6 +126,7 @@ TEST(ExplainCost, NamesWhatLimitsEachStage) {
   const Task task = task_of("matmul:m=64,n=64,k=64");
   const std::string text = explain_cost(tiled(task, 1, 8), DeviceModel());
   EXPECT_NE(text.find("Y.acc: "), std::string::npos) << text;
+  EXPECT_NE(text.find(" us at 3.0 GHz, "), std::string::npos) << text;
   EXPECT_NE(text.find("the chain of sums"), std::string::npos) << text;
 }
 

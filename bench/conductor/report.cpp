@@ -221,6 +221,10 @@ std::string as_text(const Report& report) {
             " GFLOP/s, copy beyond the caches: " + format_fixed(median(totals.streams), 1) +
             " GB/s, on " + std::to_string(threads) + (threads == 1 ? " thread\n" : " threads\n");
   }
+  if (std::any_of(report.rows.begin(), report.rows.end(),
+                  [](const Row& row) { return times_of(row, kTrace) != nullptr; })) {
+    text += "trace: a schedule written by hand, of share/espalier/traces\n";
+  }
   std::map<std::string, std::set<std::string>> details;
   std::map<std::string, std::map<std::string, int>> absent;
   for (const Row& row : report.rows) {

@@ -1,8 +1,17 @@
 #include "command_line/table.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 namespace espalier::cli {
+
+std::string rounded(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3);
+  return std::string(text, end.ptr);
+}
 
 std::string Table::text() const {
   std::vector<size_t> widths(rows_[0].size(), 0);

@@ -6,6 +6,9 @@
 
 namespace espalier::cli {
 
+/// A number in three digits, for people: "0.000148".
+std::string rounded(double value);
+
 /// Rows of cells, the first row being the heading. Columns are as wide as they need to be; those
 /// named in `right` are flush right.
 class Table {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "array_files.h"
+#include "command_line/table.h"
 #include "espalier/runtime/array_view.h"
 #include "espalier/runtime/call_timer.h"
 #include "espalier/runtime/kernel.h"
@@ -125,7 +126,7 @@ class RunVerb final : public Verb {
             (task.threads == 1 ? " thread\n" : " threads\n");
     if (checked && checked->ok) {
       text += "checked against the naive evaluator: largest difference " +
-              format_double(checked->max_error) + "\n";
+              rounded(checked->max_error) + "\n";
       if (checked->unchecked > 0) {
         text += std::to_string(checked->unchecked) +
                 " elements pass unseen: no bound on their rounding is known\n";

@@ -125,8 +125,8 @@ class TransferVerb final : public Verb {
       return kGood;
     }
     std::string text = task_.workload() + "\n" + std::to_string(database.records().size()) +
-                       " records of " + std::to_string(index.donors().size()) + " workloads, " +
-                       std::to_string(seeds.ranked.size()) + " seeds\n";
+                       " records, workloads: " + std::to_string(index.donors().size()) +
+                       ", seeds: " + std::to_string(seeds.ranked.size()) + "\n";
     double most = -HUGE_VAL;
     for (const TransferSeed& s : seeds.ranked) most = std::max(most, s.expected);
     for (size_t i = 0; i < seeds.ranked.size(); ++i) {

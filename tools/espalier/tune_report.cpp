@@ -144,7 +144,7 @@ std::string as_text(const Task& task, const TuneRequest& request, const TuneRepo
   text += table.text();
   text += "tuned is candidate " + std::to_string(report.record.trial) + ", " +
           std::string(name_of(report.record.provenance)) + "; checked, largest error " +
-          format_double(report.max_error) + "\n";
+          rounded(report.max_error) + "\n";
   if (!request.records.empty()) text += "recorded in " + request.records + "\n";
   return text;
 }
