@@ -4,7 +4,10 @@
 
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <sstream>
 
+#include "espalier/ir/ops/op_def.h"
 #include "espalier/ir/ops/test_spec.h"
 
 namespace espalier {
@@ -185,6 +188,34 @@ TEST(LoadWorkload, NeitherFileNorOperator) {
               AllOf(HasSubstr("no/such/file"), HasSubstr("neither"), HasSubstr("matmul")));
   EXPECT_THAT(load_workload("matmull:m=1").error().message, HasSubstr("'matmull'"));
   EXPECT_FALSE(load_workload(testing::TempDir()).ok());
+}
+
+// docs/workloads.md has a line for each operator, with its keys, and each part of a key somewhere;
+// every step of an epilogue; and a definition that can be read.
+TEST(Workload, ThePageOfWorkloadsIsComplete) {
+  std::ifstream file(std::string(ESPALIER_SOURCE_DIR) + "/docs/workloads.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  auto quoted = [](const std::string& name) { return "`" + name + "`"; };
+  const std::function<void(const ops::KeyDef&)> expect_parts = [&](const ops::KeyDef& key) {
+    EXPECT_THAT(page, HasSubstr(quoted(key.name)));
+    for (const ops::KeyDef& part : key.parts) expect_parts(part);
+  };
+  for (const ops::OpDef& op : ops::all_ops()) {
+    const size_t at = page.find("\n| " + quoted(op.name) + " |");
+    ASSERT_NE(at, std::string::npos) << op.name;
+    const std::string row = page.substr(at + 1, page.find('\n', at + 1) - at - 1);
+    for (const ops::KeyDef& key : op.keys) {
+      expect_parts(key);
+      const bool everybodys = key.name == "dtype" || key.name == "epilogue" || key.name == "scale";
+      if (!everybodys) EXPECT_THAT(row, HasSubstr(quoted(key.name)));
+    }
+  }
+  const std::string known = workload_error("matmul:m=1,n=1,k=1,epilogue=?");
+  std::istringstream steps(known.substr(known.find("steps are ") + 10));
+  for (std::string step; steps >> step;) EXPECT_THAT(page, HasSubstr(quoted(step)));
+  const size_t dag = page.find("```dag\n") + 7;
+  const auto read = parse_dag(page.substr(dag, page.find("```", dag) - dag));
+  EXPECT_TRUE(read.ok()) << (read.ok() ? "" : to_string(read.error()));
 }
 
 }  // namespace
