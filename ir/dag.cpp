@@ -24,6 +24,10 @@ Result<std::vector<Tensor>> order_of(const std::vector<Tensor>& outputs) {
   std::vector<Frame> stack;
   auto enter = [&](const Tensor& t) -> Result<void> {
     if (!entered.insert(t.get()).second) return {};
+    if (entered.size() > kMaxTensors) {
+      return make_error(ErrorCode::OutOfRange, "a DAG has at most ", kMaxTensors,
+                        " tensors; cut the program into several");
+    }
     ESP_TRY_VOID(check_definition(*t));
     stack.push_back({t, tensors_read(*t)});
     return {};

@@ -176,6 +176,22 @@ TEST(DagErrors, PlaceholderAsOutput) {
 
 TEST(DagErrors, UndefinedOutput) { EXPECT_THAT(error_of({Tensor()}), HasSubstr("never defined")); }
 
+TEST(DagErrors, MoreDimensionsThanAnybodyNeedsAreRefused) {
+  const Tensor x = placeholder("X", std::vector<int64_t>(65, 1));
+  const Tensor y = compute_over("Y", std::vector<int64_t>(65, 1), [&](const std::vector<Var>& v) {
+    return x.at({v.begin(), v.end()});
+  });
+  EXPECT_THAT(error_of({y}), HasSubstr("65 dimensions, and 64 is the most"));
+}
+
+TEST(DagErrors, MoreTensorsThanADagHoldsAreRefused) {
+  Tensor t = placeholder("X", {4});
+  for (int n = 0; n < 40000; ++n) {
+    t = compute("T" + std::to_string(n), {4}, [&](Var i) { return t(i) + 1.0f; });
+  }
+  EXPECT_THAT(error_of({t}), HasSubstr("at most 4096 tensors"));
+}
+
 TEST(DagErrors, DeepNestingIsRefused) {
   Tensor x = placeholder("X", {3});
   Tensor y = compute("Y", {3}, [&](Var i) {

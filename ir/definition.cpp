@@ -72,6 +72,10 @@ class Checker {
     Expr body = t_.body;
     if (const auto* reduce = t_.body.as<ReduceNode>()) {
       ESP_TRY_VOID(combiner(*reduce));
+      if (reduce->axes.size() > kMaxAxes) {
+        return fail(detail::concat("its reduction runs over ", reduce->axes.size(), " axes, and ",
+                                   kMaxAxes, " is the most"));
+      }
       for (const Axis& a : reduce->axes) {
         if (a.extent < 0) {
           return fail(detail::concat("reduction axis '", a.var.name(), "' has extent ", a.extent));
@@ -93,6 +97,10 @@ class Checker {
   }
 
   Result<void> extents() const {
+    if (t_.shape.size() > kMaxAxes) {
+      return fail(detail::concat("it has ", t_.shape.size(), " dimensions, and ", kMaxAxes,
+                                 " is the most"));
+    }
     for (size_t d = 0; d < t_.shape.size(); ++d) {
       if (t_.shape[d] < 0) {
         return fail(detail::concat("the extent of dimension ", d, " is ", t_.shape[d],

@@ -12,6 +12,10 @@ inline constexpr int kMaxExprDepth = 1000;
 // Most nodes of a definition, where a node that several places share counts at each of them: text
 // and most passes write them out.
 inline constexpr int64_t kMaxExprSize = 100000;
+// Most dimensions of a tensor, and most axes of a reduction.
+inline constexpr size_t kMaxAxes = 64;
+// Most tensors of a DAG: analyses and schedules compare them pairwise, and number them in 16 bits.
+inline constexpr size_t kMaxTensors = 4096;
 
 // An Error that names the tensor unless its definition is sound: no poison, no loop-level nodes or
 // vectors, a reduction at the top only, no variables but its own axes, sensible extents and types.

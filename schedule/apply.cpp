@@ -4,7 +4,18 @@
 
 namespace espalier {
 
+namespace {
+
+// Stages that steps add to those of the DAG: StageId has 16 bits.
+constexpr int kMaxAdded = 1024;
+
+}  // namespace
+
 StepApplier::Outcome StepApplier::apply(const Step& step) {
+  const int added = state_.size() - state_.dag().size();
+  if (added >= kMaxAdded) {
+    return reject(RejectionCode::TooManyStages, 0, kNoLoop, added, kMaxAdded);
+  }
   return std::visit([this](const auto& s) { return on(s); }, step);
 }
 

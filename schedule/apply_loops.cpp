@@ -7,6 +7,9 @@
 namespace espalier {
 namespace {
 
+// Of one stage, those that were split or fused included: LoopId has 16 bits, and a loop takes time.
+constexpr int64_t kMaxLoops = 1024;
+
 bool annotated(const Loop& l) {
   return l.parallel || l.vectorize || l.unroll || l.partition || l.prefetch != 0;
 }
@@ -18,6 +21,10 @@ StepApplier::Outcome StepApplier::on(const SplitStep& step) {
   const Loop& whole = loop(stage(step.stage), step.loop);
   if (annotated(whole)) return reject(RejectionCode::AlreadyAnnotated, step.stage, step.loop);
   if (step.factors.empty()) return reject(RejectionCode::BadFactor, step.stage, step.loop);
+  const auto loops = static_cast<int64_t>(stage(step.stage).loops.size() + step.factors.size() + 1);
+  if (loops > kMaxLoops) {
+    return reject(RejectionCode::TooManyLoops, step.stage, step.loop, loops, kMaxLoops);
+  }
   int64_t product = 1;
   for (const Num& f : step.factors) {
     const std::optional<int64_t> next = f.value < 1 ? std::nullopt : checked_mul(product, f.value);

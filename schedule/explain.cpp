@@ -97,6 +97,11 @@ class Explainer {
       case RejectionCode::TooManyLanes:
         return concat(the_loop(), " would be a vector of ", r_.a, " lanes, and ", r_.b,
                       " is the most; split it and vectorize the inner part");
+      case RejectionCode::TooManyLoops:
+        return concat(here(), " would have had ", r_.a, " loops in all, and ", r_.b,
+                      " is the most");
+      case RejectionCode::TooManyStages:
+        return concat("the schedule has added ", r_.a, " stages, and ", r_.b, " is the most");
       case RejectionCode::NotAccumulating: return not_accumulating();
       case RejectionCode::IsOutput:
         return concat(here(),

@@ -152,6 +152,45 @@ TEST(Explain, SaysWhatWasExpectedAndWhatWasThere) {
   }
 }
 
+TEST(Explain, AStageHasSoManyLoopsAndNoMore) {
+  const Task task = task_of(kMatmul);
+  const State state = State::initial(task);
+  const StageId c = state.find_stage("C");
+  const Step split = SplitStep{c, 0, std::vector<Num>(1100, Num{1})};
+  const Replayed after = apply(state, split);
+  ASSERT_FALSE(after.ok());
+  EXPECT_THAT(reason(after.rejection(), state, split), HasSubstr("1024 is the most"));
+}
+
+// A stage with thousands of reads, each served by a copy.
+TEST(Explain, AScheduleHasSoManyStagesAndNoMore) {
+  const Tensor x = placeholder("X", {1100});
+  const Tensor y = compute("Y", {8}, [&](Var i) {
+    std::vector<Expr> terms;
+    for (int64_t n = 0; n < 1030; ++n) terms.push_back(x(i + n));
+    while (terms.size() > 1) {
+      std::vector<Expr> sums;
+      for (size_t k = 0; k + 1 < terms.size(); k += 2) sums.push_back(terms[k] + terms[k + 1]);
+      if (terms.size() % 2 == 1) sums.push_back(terms.back());
+      terms = std::move(sums);
+    }
+    return terms[0];
+  });
+  Task task = task_of(kMatmul);
+  task.dag = ComputeDag::make({y}).value();
+  State state = State::initial(task);
+  for (int16_t read = 0;; ++read) {
+    const Step copy = CacheReadStep{1, read, kNoLoop, {{LayoutEntry::Kind::Dim, 0}}};
+    Replayed after = espalier::apply(state, copy);
+    if (after.ok()) {
+      state = after.take();
+      continue;
+    }
+    EXPECT_THAT(reason(after.rejection(), state, copy), HasSubstr("1024 is the most"));
+    break;
+  }
+}
+
 TEST(Explain, TheNestHasTheLoopMarked) {
   const Task task = task_of(kProduct);
   Trace trace = parse_trace("C: split j by 16", task).value();

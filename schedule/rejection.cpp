@@ -31,6 +31,8 @@ std::string_view name_of(RejectionCode c) {
     case RejectionCode::TooMuchCode: return "too_much_code";
     case RejectionCode::TooManyParts: return "too_many_parts";
     case RejectionCode::TooManyLanes: return "too_many_lanes";
+    case RejectionCode::TooManyLoops: return "too_many_loops";
+    case RejectionCode::TooManyStages: return "too_many_stages";
     case RejectionCode::NotAccumulating: return "not_accumulating";
     case RejectionCode::IsOutput: return "is_output";
     case RejectionCode::Overflow: return "overflow";

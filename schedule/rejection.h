@@ -32,6 +32,8 @@ enum class RejectionCode : uint8_t {
   TooMuchCode,
   TooManyParts,  // partition: more than 9 copies
   TooManyLanes,
+  TooManyLoops,     // of one stage
+  TooManyStages,    // added by steps
   NotAccumulating,  // rfactor, cache_write: the stage was already rewritten
   IsOutput,
   Overflow,  // a buffer or extent too large
