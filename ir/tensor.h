@@ -120,7 +120,7 @@ Tensor compute(std::string name, std::vector<int64_t> shape, F&& f) {
   } else {
     return compute_over(std::move(name), std::move(shape), [&](const std::vector<Var>& v) -> Expr {
       if constexpr (std::is_invocable_v<F>) {
-        if (v.size() == 0) return f();
+        if (v.empty()) return f();
       }
       if constexpr (std::is_invocable_v<F, Var>) {
         if (v.size() == 1) return f(v[0]);

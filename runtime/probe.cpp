@@ -131,8 +131,8 @@ DeviceModel probe_device(const Target& target, double seconds) {
 
 double probe_peak_gflops(const Target& target, double seconds) {
   const ProbeKernels kernels = probe_kernels(target);
-  return best_rate(seconds, kernels.fma_throughput) * kernels.chains * (kernels.vector_bytes / 4) *
-         2e-9;
+  return best_rate(seconds, kernels.fma_throughput) * kernels.chains *
+         (kernels.vector_bytes / 4.0) * 2e-9;
 }
 
 double probe_memory_gbps(const Target& target, double seconds) {

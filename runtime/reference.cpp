@@ -47,6 +47,7 @@ Result<Reference> make_reference(const Task& task, const std::vector<Array>& arg
   ESP_TRY(ComputeDag bounded, with_error_bounds(dag));
   const Task bounded_task{std::move(bounded), task.target, task.threads, {}};
   std::vector<Array> wide;
+  wide.reserve(arguments.size());
   for (const Array& array : arguments) wide.push_back(widened(array));
 
   auto results = bounded_task.dag.flops() > kNaiveFlops
@@ -68,6 +69,7 @@ Result<Reference> make_reference(const Task& task, const std::vector<Array>& arg
 
 std::vector<ExpectedOutput> Reference::expected() const {
   std::vector<ExpectedOutput> expected;
+  expected.reserve(outputs_.size());
   for (const Output& output : outputs_) {
     expected.push_back({output.name, output.dtype, output.value.shape(), output.value.data(),
                         static_cast<const double*>(output.bound.data())});

@@ -100,6 +100,7 @@ bool LowerContext::absent_in_copies(StageId s, const Expr& where) {
           // The copy must reach as far out as the term does.
           std::vector<int16_t> path;
           std::vector<Expr> indices;
+          indices.reserve(access.indices.size());
           for (const Expr& index : access.indices) {
             indices.push_back(resolve(index, s, st.op, axis_exprs(s), path));
           }

@@ -98,7 +98,7 @@ int EvalProgram::emit(Instruction instruction, int level, bool lanes) {
     if (operand >= 0 && lanes) slots_[static_cast<size_t>(operand)].fill = true;
   }
   instruction.out = new_slot(level, lanes);
-  code_[static_cast<size_t>(level + 1)].push_back(instruction);
+  code_[static_cast<size_t>(level) + 1].push_back(instruction);
   return instruction.out;
 }
 

@@ -257,6 +257,7 @@ void TilingNest::split_columns_and_rows() {
 
   if (rows_.axes.empty()) return;
   std::vector<LoopId> row_loops;
+  row_loops.reserve(rows_.axes.size());
   for (int a : rows_.axes) row_loops.push_back(loop_of_[static_cast<size_t>(a)]);
   const LoopId row = sketch_.fuse(root_, row_loops);
   if (order_.has(Part::R1)) {
